@@ -1,4 +1,4 @@
-"""Draw docs/images/*.svg: for each surface what is private, what is released and who sees it; and all five together.
+"""Draw docs/images/*.svg: for each surface what is private, what is released and who sees it; all five; and the code.
 
 python scripts/pictures.py
 """
@@ -139,9 +139,38 @@ def draw_whole() -> str:
     )
 
 
+def draw_code() -> str:
+    """Return the way of one label through the code of its surface and the kernel."""
+    return svg(
+        860,
+        330,
+        "The files that a label passes from the command to the release, and those that read the release",
+        box(15, 20, 190, 76, "command", "cli/surface.py\nwords become a plan", PLAIN),
+        box(235, 20, 190, 76, "plan", "labels/plan.py\nfields and guarantee", PLAIN),
+        box(455, 20, 190, 76, "protect", "labels/releases/protect.py\nsurvey, request, draw", PLAIN),
+        box(15, 130, 190, 76, "private table", "data/table.py\nread in batches", PRIVATE),
+        box(235, 130, 190, 76, "mechanism", "labels/mechanisms/*.py\none file each", PLAIN),
+        box(455, 130, 190, 76, "deliver", "privacy/delivery.py\ncharge first, then draw", PLAIN),
+        box(665, 130, 180, 76, "ledger", "privacy/ledger\none charge per request", PLAIN),
+        box(455, 240, 190, 76, "release", "privacy/releases\nheader and members", PUBLIC),
+        box(235, 240, 190, 76, "learn", "labels/learners/learn.py\na model", KIND),
+        box(15, 240, 190, 76, "attack", "labels/attacks/attack.py\na leak", HOSTILE),
+        arrow((205, 58), (233, 58)),
+        arrow((425, 58), (453, 58)),
+        arrow((550, 96), (550, 128)),
+        arrow((645, 168), (663, 168)),
+        arrow((205, 168), (233, 168)),
+        arrow((425, 168), (453, 168)),
+        arrow((550, 206), (550, 238)),
+        arrow((455, 278), (427, 278)),
+        '<path d="M455 308 L440 308 L440 324 L220 324 L220 278 L207 278" marker-end="url(#a)"/>',
+    )
+
+
 def pictures() -> dict[str, str]:
     """Return the text of every picture by its name."""
-    return {f"{surface}.svg": draw_flow(surface, flow) for surface, flow in FLOWS.items()} | {"tacit.svg": draw_whole()}
+    flows = {f"{surface}.svg": draw_flow(surface, flow) for surface, flow in FLOWS.items()}
+    return flows | {"tacit.svg": draw_whole(), "architecture.svg": draw_code()}
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-COUNTED = "bits?|bytes|characters|columns?|labels?|neurons?|points?|rows?|scores?|seconds|sets|submissions?"
-THINGS = "bag|batch|cell|class|column|day|file|label|line|person|point|query|record|row|score|seed|step|team|total"
+COUNTED = "bits?|bytes|characters|columns?|labels?|neurons?|numbers?|outputs?|points?|rows?|scores?|seconds|sets"
+THINGS = "bag|batch|cell|class|column|day|file|kink|label|line|neuron|person|point|query|record|row|seed|step|team"
 STEMS = (
     "anonym author binar capital categor character custom discret factor final formal general initial linear maxim"
     " memor minim normal optim organ parametr penal priorit quant random real recogn regular serial special stabil"
@@ -54,6 +54,8 @@ WORDS = {
     "compared are": "subject, verb, object",
     "only so (?:is|can|does)": "subject, verb, object",
     **{f"{one}(?: (?:{COUNTED}))? an? (?:{THINGS})": "per" for one in ("one", "two", "three", "ten", "k")},
+    f"a (?:{COUNTED}) an? (?:{THINGS})": "per",
+    "once an? (?:competition|epoch)": "per",
     # American spelling
     **{f"{stem}is(?:e[sd]?|ers?|ing|ations?|able)": "-ize" for stem in STEMS.split()},
     **{f"{word}our(?:s|ed|ing|able)?": "-or" for word in ("col", "neighb", "behavi", "fav", "hon")},

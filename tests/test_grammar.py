@@ -256,7 +256,7 @@ COMMANDS = dict(leaf for area in AREAS for leaf in leaves(load_area(area), area)
 SAME_MEANING = {
     "--epsilon": "The epsilon of",
     "--delta": "The delta of the guarantee",
-    "--unit": "The unit of privacy: what one change changes.",
+    "--unit": "The unit of privacy: what a change of the data changes.",
     "--rows-per-person": "How many rows of one person are used at most",
     "--label": "column",
     "--features": "olumns",
@@ -265,7 +265,7 @@ SAME_MEANING = {
     "--selection-epsilon": r"The part of epsilon that selects (columns|partitions)\.",
     "--part": "part",
     "--ledger": "[Aa] SQLite file, or postgresql://USER@HOST/DATABASE.",
-    "--data": "What the outsider has besides the release|A submission",
+    "--data": "What the recipient or attacker has besides the release|A submission",
     "--out": r"Where to write the (release|result|page|plan)\b",
     "--force": "Replace an existing",
     "--json": r"Print .* as .*JSON\.",

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "published.md"
 COMMAND = "python -m papers.page"
 HEAD = f"""# Published tables and figures
 
-Every table and figure of the five papers that tacit implements, main text and appendices, with ours beside it.
+This page has every table and figure of the five papers that tacit implements, main text and appendices, beside ours.
 `{COMMAND}` makes this page from the JSON in `benchmarks/results`: no number of ours is typed,
 and a test fails if the page and the JSON disagree. Numbers are means ± standard deviations over the seeds; without a
 deviation there is one seed. Where a paper draws curves and prints no values, its words are compared with our points.

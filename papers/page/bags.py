@@ -99,7 +99,7 @@ def figure_3a(points: Points) -> Item:
         "",
         "The gradients are the same, and with full batches so are the networks (a test); trained by mini-batches, as "
         "here, they differ.",
-        seeds=f"{seeds(points, panel='a', method=TOTALS)}; crosses have nothing random",
+        seeds=f"{seeds(points, panel='a', method=TOTALS)}; crosses are deterministic",
     )
 
 

@@ -157,7 +157,7 @@ def _lower(data: str) -> tuple[str, list[bool]]:
     words = (
         "The paper: the curve of distance is lower and smoother. With the algorithm as printed it is lower at "
         f"{sum(held)} of {len(KEPT)} numbers of features, by at most {max(gaps):.3f}; the curve of t is lower "
-        f"elsewhere, by at most {-min(gaps):.3f}. Smoothness is not judged."
+        f"elsewhere, by at most {-min(gaps):.3f}. Smoothness is not evaluated."
     )
     return words, held
 

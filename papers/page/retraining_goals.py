@@ -26,7 +26,7 @@ HEAD = (
     "ours",
     "goal reached",
     "seeds",
-    "seconds a point",
+    "seconds per point",
 )
 IMAGES_COMMAND = "python -m papers.label_retraining.images --data DIR --out DIR --set SET --tables none --recipe"
 CLEAN_TEXTS = {
@@ -94,11 +94,11 @@ def goals_item() -> Item:
         body=(
             *grid(HEAD, rows),
             "",
-            f"Goals reached, which is what *seen* says here: {sum(goals.values())} of {len(goals)} measured; "
+            f"Goals reached, which is the meaning of *seen* here: {sum(goals.values())} of {len(goals)} measured; "
             f"without outside data {sum(alone.values())} of {len(alone)}. **Given** means outside data: EfficientNet "
             "was trained by others on ImageNet, photographs of many of the same things, with its labels; MiniLM on a "
             "billion pairs of sentences. Epsilon is for the labels of the set alone. The paper and LP-2ST use no "
-            "outside data on CIFAR, so the two kinds of line are not to be compared.",
+            "outside data on CIFAR, so the two kinds of rows must not be compared.",
             "",
             "Mechanism, votes and posteriors are those of `tacit.labels`; the training loops are the benchmark's. On "
             "AG News true labels of 6,000 training rows chose the recipe's fixed numbers, outside its guarantee. On "

@@ -41,7 +41,7 @@ PROTOCOLS = {
 SHOWS = {
     "1": "Test accuracy on CIFAR-10 from labels randomized in two stages, and after retraining. ResNet-18.",
     "2": "Test accuracy on CIFAR-100 from labels randomized in two stages, and after retraining. ResNet-18.",
-    "3": "How many given and predicted labels of the training rows are right, on all rows and where the two agree.",
+    "3": "How many given and predicted labels of the training rows are correct, on all rows and where the two agree.",
     "4": "Table 2 with ResNet-34, which overfits more.",
     "5": "Forward correction before retraining. ResNet-34 on CIFAR-100.",
     "8": "Retraining on the half of the rows predicted with most confidence, CIFAR-10.",
@@ -50,15 +50,12 @@ SHOWS = {
     "11": "Labels with people's mistakes, no privacy: CIFAR-100N. ResNet-18.",
 }
 NOTE = (
-    "As published: training ends where 5,000 clean validation labels, not covered by the guarantee, are told best. No "
-    "clean label looked at: training ends after a fixed number of images. In both, the prior of the second stage is "
-    "what the first says of true labels, by the inverse of the transition matrix: no temperature is tuned. Prior "
-    "flattened: its square root, scaled."
+    "As published: training ends where 5,000 clean validation labels, not covered by the guarantee, are predicted "
+    "best. No clean label looked at: training ends after a fixed number of images. In both, the prior of the second "
+    "stage is the first stage's estimate of true labels, by the inverse of the transition matrix: no temperature is "
+    "tuned. Prior flattened: its square root, scaled."
 )
-ASIDE = (
-    "Other lengths and rates of training that were tried. What stands in the table was chosen with these in view: by "
-    "test accuracy."
-)
+ASIDE = "Other lengths and rates of training were tried. The rows of the table were chosen among them by test accuracy."
 SEEN = {"cifar10": 21_000 * 32, "cifar100": 28_000 * 32}  # images in one training of the paper, Appendix G
 RATES = {"cifar10": 0.1, "cifar100": 0.005, "11": 0.01}  # by set, and of Table 11
 EPOCH = 45_000  # images that are trained on
@@ -282,7 +279,7 @@ def claims(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
         shares = [f"{PROTOCOLS[name]}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
         if shares:
             lines.append(f"- {COLUMNS[pair[0]]} above {COLUMNS[pair[1]]}: {'; '.join(shares)}.")
-    return ["What the paper says, and at how many epsilons ours shows it:", "", *lines] if lines else []
+    return ["The paper's statements, and at how many epsilons our results show them:", "", *lines] if lines else []
 
 
 def holds(table: Printed, runs: Mapping[str, Runs]) -> list[bool]:

@@ -18,8 +18,8 @@ SHOWS = {
 }
 KEPT = math.exp(0.3) / (math.exp(0.3) + 3)  # by randomized response over four classes at epsilon 0.3
 NOTES = {
-    "6": "The paper tunes BERT (L-4, H-512) on 108,000 rows. That encoder is not to be had here, and neither are all "
-    "rows: 62,809 of the 120,000 are at hand. Ours are linear models on the vectors of a packaged sentence encoder, "
+    "6": "The paper tunes BERT (L-4, H-512) on 108,000 rows. We have neither that encoder nor all rows, but 62,809 "
+    "of the 120,000. Ours are linear models on the vectors of a packaged sentence encoder, "
     "MiniLM, and on TF-IDF. As in the paper, clean labels of a tenth of the rows, outside the guarantee, choose how "
     "the baseline is trained.",
     "7": f"Plain randomized response over four classes keeps {KEPT:.2%} of the labels at epsilon 0.3: the printed "

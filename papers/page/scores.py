@@ -58,7 +58,7 @@ def figure_1(points: Points, panel: str, what: str, key: str) -> Item:
     same = key != "all" and all(whole == part for whole, part in pairs)
     return figure(
         f"Figure 1({panel})",
-        f"Rows of which one score tells {what}, in every draw, cross-entropy.",
+        f"Rows for which one score reveals {what}, in every draw, cross-entropy.",
         [*falls, *order, *(gain >= 0 for gain in better)],
         *lengths(points, SETS, PLAIN, key),
         "",
@@ -66,7 +66,7 @@ def figure_1(points: Points, panel: str, what: str, key: str) -> Item:
         f"to 6 (at {sum(order)} of {len(order)} tau); Theorem 14, Titanic** in the paper, works slightly better, most "
         f"at little noise (ours: {better[0]:+d} labels at the least tau, {better[-1]:+d} at the largest)."
         + (
-            " Every length is that of (a): one row more, and float64 does not hold the query, or a draw tells less "
+            " Every length is that of (a): one row more, and float64 does not hold the query, or a draw reveals less "
             "than half."
             if same
             else ""
@@ -84,12 +84,12 @@ def figure_1c(points: Points) -> Item:
     fewer = [a < b for a, b in pairs]
     return figure(
         "Figure 1(c)",
-        "Rows of which one score tells at least half the labels, in every draw, softmax cross-entropy.",
+        "Rows for which one score reveals at least half the labels, in every draw, softmax cross-entropy.",
         fewer,
         *lengths(points, SETS, SOFTMAX, "half"),
         "",
         "The paper: fewer than from cross-entropy, as logits need more bits. With logits taken back from theta it is "
-        f"fewer at {sum(fewer)} of {len(fewer)} points. Logits used as they are, in a stable form, tell more: the "
+        f"fewer at {sum(fewer)} of {len(fewer)} points. Unchanged logits, in a stable form, reveal more: the "
         "search is not run beyond 21, 13 and 8 labels, digits not beyond 60.",
     )
 
@@ -100,12 +100,12 @@ def figure_2_left(points: Points) -> Item:
     fewer = [a < b for a, b in zip(ours, plain, strict=True)]
     return figure(
         "Figure 2, left",
-        "Rows of which one score tells at least half the labels, sigmoid cross-entropy, Titanic.",
+        "Rows for which one score reveals at least half the labels, sigmoid cross-entropy, Titanic.",
         fewer,
         *lengths(points, ("Titanic",), (*SIGMOID, "Theorem 3"), "half"),
         "",
         f"The paper: fewer than from cross-entropy. So at {sum(fewer)} of {len(fewer)} tau, if the logit is taken "
-        "back from a rounded theta; the logit itself tells more, up to the 21 labels that are searched.",
+        "back from a rounded theta; the logit itself reveals more, up to the 21 labels that are searched.",
     )
 
 

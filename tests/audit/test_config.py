@@ -139,8 +139,8 @@ def test_a_plan_is_read(write):
         ),
         # no TOML
         ("[data]", "[data", "line 1: this is not TOML"),
-        ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0", "line 14, epsilon: this is not TOML: .*; a key stands once"),
-        ("[fail]", "[audit]", "line 9, audit: this is not TOML: .*; a key stands once"),
+        ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0", "line 14, epsilon: this is not TOML: .*; a key may occur"),
+        ("[fail]", "[audit]", "line 9, audit: this is not TOML: .*; a key may occur only once"),
     ],
 )
 def test_what_is_wrong_is_said_with_line_and_key(write, old, new, said):

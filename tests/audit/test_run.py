@@ -197,5 +197,5 @@ class TestVerdict:
         assert "except with probability 2e-6." in in_plain_words(refuted.guarantee)
 
     def test_a_file_that_is_no_audit_says_what_is_missing(self):
-        with pytest.raises(InvalidInput, match="an audit must say its version"):
+        with pytest.raises(InvalidInput, match="an audit must have its version"):
             AuditResult.from_json({})

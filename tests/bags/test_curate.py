@@ -258,13 +258,13 @@ def bad_inputs():
         "missing_label": ({**good, "label": "clik"}, "label names no column 'clik'; did you mean 'click'"),
         "null_labels": ({**good, "label": "x", "loss": SquaredLoss()}, "label column 'x' has"),
         "out_of_range": ({**good, "label": "kind"}, "out of range for the loss {'name': 'log'}"),
-        "text_label": ({**good, "label": "a", "by": ["b"]}, "label column 'a' must hold numbers or truth values"),
+        "text_label": ({**good, "label": "a", "by": ["b"]}, "label column 'a' must have numbers or truth values"),
         "label_as_key": ({**good, "by": ["click"]}, "by must not name the private column 'click'"),
         "no_sets": ({**good, "by": []}, "by must name the columns of at least one partition"),
         "empty_set": ({**good, "by": [()]}, "at least one column in each feature set"),
         "same_set_twice": ({**good, "by": [("a", "b"), ("b", "a")]}, "by must name different partitions"),
         "edges_of_nothing": ({**good, "edges": {"x": [0]}}, "edges must be for columns in by, got x"),
-        "edges_of_text": ({**good, "edges": {"a": [0]}}, "column 'a' must hold numbers to be cut at edges"),
+        "edges_of_text": ({**good, "edges": {"a": [0]}}, "column 'a' must have numbers to be cut at edges"),
         "no_rng": ({**good, "noise": LaplaceTotalsNoise(epsilon=0.5)}, "rng must be given with noise"),
         "unit": ({**good, **noise, "unit": Unit.BAG}, "unit must be label or record, got bag"),
         "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the categories or the edges of 'a'"),
@@ -310,5 +310,5 @@ def test_several_labels_a_row_are_added_up_each_on_its_own(frame):
     part = curate(table, by=["b"], label="y", loss=MultiLabel(labels=2)).partitions[0]
     expected = [np.bincount(frame["b"], weights=y[:, k]) for k in range(2)]
     np.testing.assert_array_equal(part.totals, np.column_stack(expected))
-    with pytest.raises(InvalidInput, match="must hold arrays of 0 and 1, got int64"):
+    with pytest.raises(InvalidInput, match="must have arrays of 0 and 1, got int64"):
         curate(frame, by=["b"], label="click", loss=MultiLabel(labels=2))

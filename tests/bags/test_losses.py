@@ -110,7 +110,7 @@ def test_values_do_not_overflow():
         (LogisticLoss(), [0, 2], "must be 0 or 1, got 2.0 at row 1"),
         (LogisticLoss(), [0, math.nan], "finite number, got nan at row 1"),
         (LogisticLoss(), ["a"], "labels must be numbers"),
-        (LogisticLoss(), [[0, 1]], "one value a row"),
+        (LogisticLoss(), [[0, 1]], "one value per row"),
         (CategoricalLoss(classes=3), [3], "0..2, got 3.0 at row 0"),
         (CategoricalLoss(classes=3), [0.5], "0..2, got 0.5"),
         (PoissonLoss(), [-1], ">= 0, got -1.0"),

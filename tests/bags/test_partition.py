@@ -111,10 +111,10 @@ def test_feature_sets_are_checked():
 
 
 def test_text_cannot_be_cut_at_edges():
-    with pytest.raises(InvalidInput, match="must hold numbers to be cut at edges"):
+    with pytest.raises(InvalidInput, match="must have numbers to be cut at edges"):
         Feature("x", edges=(1.0,)).codes(pa.array(["a"]))
     table = ibis.memtable({"x": ["a"]})
-    with pytest.raises(InvalidInput, match="must hold numbers to be cut at edges"):
+    with pytest.raises(InvalidInput, match="must have numbers to be cut at edges"):
         Feature("x", edges=(1.0,)).expression(table)
     with pytest.raises(InvalidInput, match="cast it to text"):
         Feature("x").codes(pa.array([[1]]))

@@ -260,7 +260,7 @@ def test_fields_that_do_not_fit_are_refused(case):
             {"by": ["age"], "unit": "record", "categories": ["age=young,old"]},
             "categories must be numbers for the column 'age'",
         ),
-        ({"by": ["city"], "edges": ["city=3"]}, "column 'city' must hold numbers to be cut at edges"),
+        ({"by": ["city"], "edges": ["city=3"]}, "column 'city' must have numbers to be cut at edges"),
         ({"by": ["city"], "delta": 0.01}, "delta must be below 1/"),
         ({"mechanism": "random:size=3,bags=9000,joins=1"}, "mechanism random: joins must be at least 14"),
         ({"by": ["city", "age"], "select": 1, "selection_epsilon": 1e-15}, "scale must be at most"),

@@ -108,7 +108,7 @@ def test_exact_totals_are_told_and_learned_from_and_attacked(run, result, tmp_pa
         "bags by curated: no guarantee: exact totals of bags, and a bag of one row is that row's label.\n"
         f"  by city, sex: 4 bags of {min(pairs)} to {max(pairs)} rows\n"
         f"  by age: 4 bags of {min(ages)} to {max(ages)} rows\n"
-        "Exact totals can determine labels: tacit bags attack finds out which.\n"
+        "Exact totals can determine labels: tacit bags attack finds them.\n"
         "The release: ill.bags\n"
     )
     release = Release.read(tmp_path / "ill.bags")
@@ -221,7 +221,7 @@ def test_what_exists_is_not_replaced_without_force(run, tmp_path):
     assert (tmp_path / "model.joblib").read_text() == "mine"
     code, _, err = run("bags learn ill.bags --data visits.csv --out ./visits.csv --force")
     assert code == 2
-    assert "visits.csv is the file that is read, which would be lost" in err
+    assert "visits.csv is an input file, which would be lost" in err
 
 
 def test_other_rows_and_damaged_releases_are_refused(run, tmp_path):

@@ -165,7 +165,7 @@ def broken(tmp_path_factory):
         (
             "good",
             ("--delta", "0.005"),
-            "--delta must be below 1/200, for 200 rows, got 0.005: with that chance",
+            "--delta must be below 1/200, for 200 rows, got 0.005: a larger delta",
         ),
         *(("good", ("--epsilon", e), f"--epsilon must be at most 4096, got {float(e)!r}") for e in ("1e6", "1e300")),
         ("unlabeled", (), "label column 'ill' has missing labels; leave those rows out"),
@@ -251,7 +251,7 @@ def test_learners_and_attackers_are_refused_in_one_sentence(broken, words, said)
 def test_the_table_that_is_read_is_not_written_over(folder):
     before = (folder / "visits.csv").read_bytes()
     said = _protect(folder, "--epsilon", "1", "--out", folder / "visits.csv", "--force", code=2).stderr
-    assert "visits.csv is the file that is read, which would be lost" in said
+    assert "visits.csv is an input file, which would be lost" in said
     assert (folder / "visits.csv").read_bytes() == before
 
 

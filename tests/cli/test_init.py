@@ -179,7 +179,7 @@ def test_an_existing_plan_is_kept(run, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "--label must be given where there is no terminal to ask in, perhaps --label clicked"),
+        ((), "--label must be given without a terminal, perhaps --label clicked"),
         (("--label", "clickd"), "--label names no column 'clickd'; did you mean 'clicked'?"),
         (("--label", "clicked", "--features", "clicked"), "--features must not name the label"),
         (("--label", "clicked", "--surfaces", "moon"), "surfaces must be some of labels, bags"),

@@ -86,7 +86,7 @@ def test_the_ledger_may_be_named_by_option_and_environment(run, tmp_path):
     run("create", TACIT_LEDGER=f"sqlite:///{tmp_path}/two.db")
     assert sorted(path.name for path in tmp_path.glob("*.db")) == ["one.db", "two.db"]
     assert "no data sets" in run("show", TACIT_LEDGER="two.db")
-    with pytest.raises(LedgerError, match=r"there is no ledger at ledger\.db; make one with `tacit ledger create`"):
+    with pytest.raises(LedgerError, match=r"there is no ledger at ledger\.db; create one with `tacit ledger create`"):
         run("show")
 
 
@@ -163,7 +163,7 @@ def test_rows_of_one_person(run):
         ("create other --table adult.csv --column income --unit label --epsilon 1", LedgerError, "known to the ledger"),
         ("charge adult --unit label --epsilon 4 --purpose x", BudgetExceeded, "nothing was charged"),
         ("charge adult --unit record --epsilon 1 --purpose x", UnitMismatch, "kept for one label"),
-        ("charge adult --unit label --epsilon 1", InvalidInput, "must say NAME, --unit, --epsilon and --purpose"),
+        ("charge adult --unit label --epsilon 1", InvalidInput, "must have NAME, --unit, --epsilon and --purpose"),
         ("charge adult --unit label --epsilon 1 --purpose x --reason y", InvalidInput, "--reason is for --void"),
         ("charge adult --unit label --epsilon 1 --purpose x --part train", InvalidInput, "got train"),
         ("charge nobody --unit label --epsilon 1 --purpose x", LedgerError, "knows no data set 'nobody'"),

@@ -154,7 +154,7 @@ def test_models_from_elsewhere(folder, tmp_path):
     torch.save(torch.nn.Sequential(*layers).state_dict(), tmp_path / "plain.pt")
     tables = ("--truth", folder / "visits.csv", "--data", folder / "later.csv")
     said = run("models", "attack", tmp_path / "plain.pt", *tables, "--label", "ill")
-    assert "the file does not say how the model was trained" in said.stdout
+    assert "the file does not state how the model was trained" in said.stdout
     said = run("models", "learn", tmp_path / "plain.pt", "--label", "ill", "--test", folder / "later.csv")
     assert "test rows are predicted correctly" in said.stdout
 
@@ -170,7 +170,7 @@ def test_files_of_another_kind_or_with_code(folder, tmp_path):
     (tmp_path / "code.pt").write_bytes(pickle.dumps(bad))
     tables = ("--truth", folder / "visits.csv", "--data", folder / "later.csv")
     for name, sentence in {
-        tmp_path / "code.pt": "holds code or objects besides numbers",
+        tmp_path / "code.pt": "contains code or objects besides numbers",
         folder / "visits.csv": "must end in",
         tmp_path / "missing.pt": "does not exist",
     }.items():

@@ -35,11 +35,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "kept", "said"),
     [
-        ("init clicks.csv --label clicked --out clicks.csv --force", "clicks.csv", "is the file that is read"),
+        ("init clicks.csv --label clicked --out clicks.csv --force", "clicks.csv", "is an input file"),
         ("init clicks.csv --label clicked --out notes.txt --force", "notes.txt", "is not a plan by tacit init"),
         ("init clicks.csv --label clicked --out tacit.toml --force", "tacit.toml", "is not a plan by tacit init"),
         ("init clicks.csv --label clicked --out ledger.db --force", "ledger.db", "is a database, perhaps a ledger"),
-        ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is the file that is read"),
+        ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is an input file"),
         ("ledger export tacit.toml --force", "tacit.toml", "is not an export of a ledger"),
         ("audit tacit.toml --out ledger.db", "ledger.db", "is a database, perhaps a ledger"),
         ("audit tacit.toml --out tacit.toml", "tacit.toml", "is not overwritten|which would be lost"),
@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch):
         (
             "labels protect clicks.csv --label clicked --epsilon 1 --out clicks.csv --force",
             "clicks.csv",
-            "that is read",
+            "an input file",
         ),
     ],
 )
@@ -121,7 +121,7 @@ def tables(folder):
 def test_no_file_of_a_pattern_or_a_folder_is_replaced(tables, capsys, command, kept):
     before = (tables / kept).read_bytes()
     assert main(command.split()) == 2
-    assert "is the file that is read" in capsys.readouterr().err
+    assert "is an input file" in capsys.readouterr().err
     assert (tables / kept).read_bytes() == before
 
 
@@ -136,7 +136,7 @@ def test_the_file_behind_standard_input_is_not_replaced(tables, capsys):
     finally:
         os.dup2(saved, 0)
         os.close(saved)
-    assert "is the file that is read" in capsys.readouterr().err
+    assert "is an input file" in capsys.readouterr().err
     assert (tables / "one.parquet").read_bytes() == before
 
 
@@ -150,7 +150,7 @@ def test_nothing_is_written_into_the_store_or_over_it(tables, capsys):
     for out in (f"ledger.db.releases/{kept.name}", "ledger.db.releases/new.parquet"):
         assert main(f"labels protect clicks.csv {pay} --again --out {out} --force".split()) == 2
         assert "is in" in (said := capsys.readouterr().err), said
-        assert "which keeps what was paid for" in said
+        assert "the store of paid releases" in said
     assert [path.read_bytes() for path in (tables / "ledger.db.releases").glob("*.parquet")] == [before]
 
 
@@ -173,7 +173,8 @@ def test_a_folder_that_holds_more_than_a_release_is_kept(folder, capsys, manifes
     before = sorted(os.listdir(folder / "all"))
     for table in ("all/clicks.csv", "bundled:iris"):
         assert main(f"bags protect {table} {BAGS} --out all --force".split()) == 2
-        assert "all is not a release and is not overwritten" in (said := capsys.readouterr().err) or "is read" in said
+        said = capsys.readouterr().err
+        assert "all is not exactly a release and is not overwritten" in said or "an input file" in said
     assert sorted(os.listdir(folder / "all")) == before
 
 
@@ -182,6 +183,6 @@ def test_a_member_of_a_release_that_is_read_is_not_replaced_with_it(folder, caps
     (member,) = (folder / "made.bags").glob("*.parquet")
     before = member.read_bytes()
     assert main(f"bags protect {member} {BAGS} --out made.bags --force".split()) == 2
-    assert "which is read and would be lost" in capsys.readouterr().err
+    assert "an input file, which would be lost" in capsys.readouterr().err
     assert member.read_bytes() == before
     assert main(f"bags protect clicks.csv {BAGS} --out made.bags --force".split()) == 0

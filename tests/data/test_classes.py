@@ -99,14 +99,14 @@ def test_a_decimal_is_the_nearest_number():
     ("labels", "message"),
     [
         (pd.DataFrame({"y": [0], "z": [1]}), "labels must be one column, got a table of 2: take one of them"),
-        (np.array([[0, 1]]), r"labels must be one value a row, got shape \(1, 2\)"),
+        (np.array([[0, 1]]), r"labels must be one value per row, got shape \(1, 2\)"),
         ("abc", "labels must be a column, such as a list or a series, got str"),
         (None, "such as a list or a series, got NoneType"),
         ({"a", "b"}, "such as a list or a series, got set"),
         ([Fraction(1, 2)], "labels must be numbers, text or truth values, got others"),
         (np.array([1j]), "labels must be numbers, text or truth values, got complex128"),
-        ([datetime.date(2020, 1, 1)], r"got date32\[day\]; take them as text"),
-        ([b"a"], "got binary; take them as text"),
+        ([datetime.date(2020, 1, 1)], r"got date32\[day\]; convert them to text"),
+        ([b"a"], "got binary; convert them to text"),
         ([1.0, math.inf], "labels must be finite"),
         ([Decimal("0.1"), Decimal("0.10000000000000000001")], "labels must be different as numbers of 64 bits"),
     ],
@@ -124,5 +124,5 @@ def test_codes_follow_the_declared_order():
 
 @pytest.mark.parametrize("labels", [[[1], [2]], [{"x": 1}, {"x": 2}]])
 def test_lists_and_structs_are_no_labels(labels):
-    with pytest.raises(InvalidInput, match=r"labels must be one value a row, got (list|struct)"):
+    with pytest.raises(InvalidInput, match=r"labels must be one value per row, got (list|struct)"):
         there_and_back(pa.array(labels))

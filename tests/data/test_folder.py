@@ -44,14 +44,14 @@ def test_variable_not_set(monkeypatch, value):
     monkeypatch.delenv("TACIT_DATA", raising=False)
     if value is not None:
         monkeypatch.setenv("TACIT_DATA", value)
-    sentence = r"^TACIT_DATA is not set; set it to the folder that holds t\.parquet \(Test data\)$"
+    sentence = r"^TACIT_DATA is not set; set it to the folder with t\.parquet \(Test data\)$"
     with pytest.raises(InvalidInput, match=sentence):
         read()
 
 
 def test_no_such_folder(monkeypatch):
     monkeypatch.setenv("TACIT_DATA", "nowhere")
-    sentence = r"^nowhere is no folder; name the folder that holds t\.parquet \(Test data\) in TACIT_DATA$"
+    sentence = r"^nowhere is no folder; name the folder with t\.parquet \(Test data\) in TACIT_DATA$"
     with pytest.raises(InvalidInput, match=sentence):
         read()
 

@@ -83,9 +83,9 @@ BAD = {
     "one word": (pa.array(["no", "no"]), r"has one value, 'no', in all rows; labels need at least 2$"),
     "mixed": (pa.array(["a", "1", "b"]), r"mixes numbers such as '1' and words such as 'a'; make them all the same"),
     "mixed with a sign": (pa.array(["-1.5e3", "a"]), r"mixes numbers such as '-1.5e3' and words such as 'a'"),
-    "dates": (pa.array([0, 1], pa.date32()), r"must hold numbers, text or truth values, got date32"),
-    "lists": (pa.array([[0], [1]]), r"must hold numbers, text or truth values, got list"),
-    "beyond 64 bits": (pa.array([0, 2**64 - 1], pa.uint64()), r"has numbers beyond 64 bits; take them as text"),
+    "dates": (pa.array([0, 1], pa.date32()), r"must have numbers, text or truth values, got date32"),
+    "lists": (pa.array([[0], [1]]), r"must have numbers, text or truth values, got list"),
+    "beyond 64 bits": (pa.array([0, 2**64 - 1], pa.uint64()), r"has numbers beyond 64 bits; convert them to text"),
 }
 
 

@@ -154,7 +154,7 @@ def test_a_class_that_no_released_row_has_is_learned_from_the_transition():
         ({"hold_out": 1.0}, r"hold_out must be in \[0, 1\), got 1.0"),
         ({"features": ["x99"]}, "features names no column 'x99'"),
         ({"method": "trees"}, "method must be one of fisher, got 'trees'"),
-        ({"method": "fisher:rule=full"}, "take the independence rule"),
+        ({"method": "fisher:rule=full"}, "use the independence rule"),
         ({"test": _table(2).drop_columns(["y"])}, "test names no column 'y'"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_header_that_states_less_epsilon_than_its_mechanism_keeps_is_refused(m
     made = protect(_table(), _plan(mechanism))
     lie = replace(made.guarantee, epsilon=epsilon, loss=None)
     replace(made, header=replace(made.header, guarantee=lie)).write(tmp_path / "lie")
-    with pytest.raises(InvalidRelease, match=r"the header states epsilon .* but its mechanism keeps epsilon 8"):
+    with pytest.raises(InvalidRelease, match=r"the header states epsilon .* but its mechanism has epsilon 8"):
         Release.read(tmp_path / "lie")
 
 
@@ -293,7 +293,7 @@ def _with(**columns):
         (_table(), {"ranges": {"*": (0, 1e-307)}}, "ranges must be wider, got 0.0 to 1e-307"),
         (_table(), {"label": "sick"}, "label names no column 'sick'"),
         (_with(codes=[[1]] * 600), {}, "features must leave out column 'codes', which is list"),
-        (_with(who=[None] + ["a"] * 599), {"person": "who"}, "person must say whose row it is in every row, got 1"),
+        (_with(who=[None] + ["a"] * 599), {"person": "who"}, "person must identify the person of every row, got 1"),
         (_table().slice(0, 0).append_column("z", pa.array([], pa.float64())), {}, "has no rows"),
         (
             pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),

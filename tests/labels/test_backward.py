@@ -95,7 +95,7 @@ def test_it_learns(estimator):
         (DecisionTreeClassifier(), "makes no probabilities from them"),
         (RandomForestClassifier(5), "estimator must take negative weights, RandomForestClassifier"),
         (AdaBoostClassifier(), "does not: Negative values in data passed to `sample_weight`"),
-        (SVC(), "leaves them out; use Forward"),
+        (SVC(), "ignores them; use Forward"),
     ],
     ids=lambda value: type(value).__name__,
 )

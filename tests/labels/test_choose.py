@@ -76,7 +76,7 @@ def test_bad_input():
         "learners must be at least one": lambda: choose_learner([], X, RELEASE, rng=np.random.default_rng(0)),
         "one label for each of the 1200 rows": lambda: choose_learner([GOOD], X, RELEASE, rng=np.random.default_rng(0)),
         "hold_out must be": lambda: choose_learner([GOOD], X[:900], RELEASE, hold_out=0.0, rng=rng),
-        "that judges without bias, got prior": lambda: choose_learner([GOOD], X[:900], by_prior, rng=rng),
+        "with an unbiased accuracy, got prior": lambda: choose_learner([GOOD], X[:900], by_prior, rng=rng),
     }
     for message, call in cases.items():
         with pytest.raises(InvalidInput, match=message):

@@ -59,7 +59,7 @@ def test_labels_that_cannot_judge_say_so_and_train_all_rows(mechanism):
     three = pa.array(np.where(RNG(5).random(3000) < 0.02, "maybe", table["ill"].to_numpy()))
     model = learn(released(table.set_column(3, "ill", three), mechanism=mechanism, epsilon=0.5), rng=RNG(0))
     assert (model.report_.rows, model.report_.accuracy) == (3000, None)
-    assert "Not judged" in str(model.report_)
+    assert "Not evaluated" in str(model.report_)
 
 
 def test_a_model_no_better_than_the_majority_class_says_so():

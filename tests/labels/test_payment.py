@@ -102,7 +102,7 @@ class TestRecognition:
         assert entries(ledger, name) == ()
 
     def test_known_labels_cannot_be_charged_to_another_data_set(self, ledger, learner, labels, name):
-        with pytest.raises(InvalidInput, match=f"dataset must be '{name}', as which the ledger knows these labels"):
+        with pytest.raises(InvalidInput, match=f"dataset must be '{name}', which has these labels"):
             learner(ledger, dataset="others").fit(X, labels)
         assert not any(entries(ledger, each) for each in ledger.data_sets)
 

@@ -124,7 +124,7 @@ class TestEveryMechanism:
         less = Guarantee(**{"unit": Unit.LABEL, "epsilon": 1.0, **change})
         object.__setattr__(release.header, "guarantee", less)
         release.write(out)
-        with pytest.raises(InvalidRelease, match="but its mechanism keeps"):
+        with pytest.raises(InvalidRelease, match="but its mechanism has"):
             Release.read(out)
 
     def test_draws_come_from_the_operating_system_unless_seeded(self, mechanism):
@@ -277,7 +277,7 @@ class TestPayment:
             ({"label": "ill"}, "label names no column 'ill'"),
             ({"features": ("height",)}, "features names no column 'height'"),
             ({"label": "city", "classes": ("1", "2"), "mechanism": "bins"}, "classes must be left out"),
-            ({"label": "city", "classes": None, "mechanism": "bins"}, "label must hold numbers for bins"),
+            ({"label": "city", "classes": None, "mechanism": "bins"}, "label must have numbers for bins"),
         ],
     )
     def test_a_mistake_costs_and_leaves_nothing(self, ledger, out, asked, message):
@@ -324,7 +324,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(monkeypatch, out)
     ("asked", "message"),
     [
         ({"epsilon": None}, "epsilon must be a number"),
-        ({"delta": 1e-6}, "delta must not be given: the mechanisms of labels keep pure epsilon"),
+        ({"delta": 1e-6}, "delta must not be given: the mechanisms of labels have pure epsilon"),
         ({"unit": "record"}, "unit must be label"),
         ({"prior": (0.5, 0.5)}, "prior requires a mechanism that uses it"),
         ({"mechanism": "prior", "prior": (0.5, 0.5), "classes": None}, "prior requires classes"),

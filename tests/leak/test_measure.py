@@ -30,7 +30,7 @@ def test_json_round_trip(leak):
 def test_json_must_be_whole():
     document = scored().to_json()
     del document["trials"]
-    with pytest.raises(InvalidInput, match="a leak must say its trials"):
+    with pytest.raises(InvalidInput, match="a leak must have its trials"):
         Leak.from_json(document)
 
 

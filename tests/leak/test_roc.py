@@ -74,9 +74,9 @@ def test_json_round_trip_and_freezing():
 @pytest.mark.parametrize(
     ("members", "nonmembers", "words"),
     [
-        ([], [1.0], "members must hold at least one score, got none"),
-        ([1.0], [], "nonmembers must hold at least one score, got none"),
-        ([1.0, np.nan], [1.0], "members must not hold NaN, got 1 among 2 scores: drop those rows"),
+        ([], [1.0], "members must have at least one score, got none"),
+        ([1.0], [], "nonmembers must have at least one score, got none"),
+        ([1.0, np.nan], [1.0], "members must not contain NaN, got 1 among 2 scores: drop those rows"),
         ([[1.0]], [1.0], "members must be one score per row"),
         (["high"], [1.0], "members must be a list of numbers, got list"),
         (None, [1.0], "members must be"),

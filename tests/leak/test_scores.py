@@ -145,9 +145,9 @@ def test_refuses_a_threshold(threshold, words):
 
 def test_refuses_scores():
     fixed = FixedThreshold(0.5)
-    with pytest.raises(InvalidInput, match="nonmembers must hold at least one score"):
+    with pytest.raises(InvalidInput, match="nonmembers must have at least one score"):
         leak_from_scores([1.0], [], threshold=fixed)
-    with pytest.raises(InvalidInput, match="members must not hold NaN"):
+    with pytest.raises(InvalidInput, match="members must not contain NaN"):
         leak_from_scores([np.nan], [1.0], threshold=fixed)
     with pytest.raises(InvalidInput, match="members must be enough to split"):
         leak_from_scores([1.0], [1.0, 2.0], threshold=HeldOut(rng=np.random.default_rng(0)))

@@ -135,7 +135,7 @@ def test_a_model_from_elsewhere_is_attacked_with_the_columns_it_is_given(margin,
     torch.save({name: torch.tensor(value) for name, value in margin.network.state.items()}, tmp_path / "plain.pt")
     leak = measured(Release.read(tmp_path / "plain.pt", label="ill"))
     assert leak.roc.auc > 0.95
-    assert "the file does not say how the model was trained" in leak.notes[0]
+    assert "the file does not state how the model was trained" in leak.notes[0]
 
 
 @pytest.mark.parametrize(

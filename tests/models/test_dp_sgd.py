@@ -332,10 +332,10 @@ WRONG = {
     "large rate": ({"learning_rate": 1e300}, r"learning_rate must be > 0 and at most 1e\+30, got 1e\+300"),
     "epsilon": ({"epsilon": -1.0}, "epsilon must be a finite number > 0"),
     "delta": ({"delta": 0.0}, "delta must be in"),
-    "large delta": ({"delta": 0.005}, "delta must be below 1/200, for 200 rows, got 0.005: with that chance a record"),
+    "large delta": ({"delta": 0.005}, "delta must be below 1/200, for 200 rows, got 0.005: a larger delta allows"),
     "batch": ({"batch_size": 201}, "batch_size must be at most the 200 rows"),
     "optimizer": ({"make_optimizer": lambda _: torch.optim.SGD([], lr=1.0)}, "make_optimizer must take parameters"),
-    "loss": ({"loss": lambda outputs, _: outputs.sum()}, "loss must return one number a row"),
+    "loss": ({"loss": lambda outputs, _: outputs.sum()}, "loss must return one number per row"),
 }
 
 
@@ -356,7 +356,7 @@ def test_bad_settings_are_one_sentence_and_cost_nothing(case, ledger):
         (torch.nn.Linear(3, 2), None, None, "module must take rows of shape"),
         (torch.nn.Linear(4, 2), None, np.full(200, 2), "module must take rows of shape"),
         (torch.nn.Linear(4, 2), np.full((200, 4), np.nan), None, "X and y must be finite"),
-        (torch.nn.Linear(4, 2), None, np.zeros(3), "y must hold one label for each of 200 rows"),
+        (torch.nn.Linear(4, 2), None, np.zeros(3), "y must have one label for each of 200 rows"),
         (torch.nn.Linear(4, 2), None, np.array(["a"] * 200), "X and y must be numbers"),
         (torch.nn.Flatten(), None, None, "module must have a parameter to train"),
         (_Unused(), None, None, "'more.weight' has no part in the outputs"),

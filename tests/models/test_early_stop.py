@@ -48,10 +48,10 @@ def test_snapshots_are_taken_one_at_a_time():
 @pytest.mark.parametrize(
     ("snapshots", "y", "sentence"),
     [
-        ([], [-1, 1], "snapshots must hold a model"),
-        ([lambda rows: rows[:, 0]], [0, 1], r"y must hold -1 or \+1"),
+        ([], [-1, 1], "snapshots must have a model"),
+        ([lambda rows: rows[:, 0]], [0, 1], r"y must have -1 or \+1"),
         ([lambda rows: rows[:, 0]], [-1, 1], "must begin before the margins tie"),
-        ([lambda rows: np.full(len(rows), np.nan)], [-1, 1], "margins must be one finite number a point"),
+        ([lambda rows: np.full(len(rows), np.nan)], [-1, 1], "margins must be one finite number per point"),
     ],
 )
 def test_early_stopping_refuses_in_a_sentence(snapshots, y, sentence):

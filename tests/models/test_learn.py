@@ -32,7 +32,7 @@ def test_it_predicts_tables_and_matrices_and_is_judged(release):
 def test_a_model_that_does_no_better_than_the_majority_class_says_so(release):
     wrong = TABLE.assign(ill=["yes", "no"] * 40)
     assert "It has no utility here" in str(learn(release, test=wrong).report_)
-    assert "not judged" in str(learn(release).report_)
+    assert "not evaluated" in str(learn(release).report_)
     assert learn(release).report_.to_json()["accuracy"] is None
 
 

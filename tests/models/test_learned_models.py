@@ -54,7 +54,7 @@ def test_a_model_of_numbers_is_refused(hospital, run):  # noqa: F811
     made = run("labels protect visits.csv --label cost --epsilon 4 --mechanism bins --values 0:20000:1000 --seed 0")
     run(f"labels learn {made['path']} --data visits.csv --out model.joblib --seed 0")
     said = run("models attack model.joblib --trust --truth visits.csv --data later.csv --label cost", code=2)
-    assert "a model of numbers has no probabilities to judge or attack it by" in said["error"]
+    assert "a model of numbers has no probabilities to evaluate or attack" in said["error"]
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [3, 5]])

@@ -159,7 +159,7 @@ def test_the_member_that_tells_the_margin_is_not_counted():
 
     assert np.mean([advantage(untrained()) for _ in range(200)]) < 0.05
     assert np.mean([advantage(untrained(), KnownMargin) for _ in range(200)]) > 0.1
-    with pytest.raises(InvalidInput, match="2 rows or more, one to tell the margin"):
+    with pytest.raises(InvalidInput, match="2 rows or more, one to find the margin"):
         attack_margin(untrained(), rng.normal(size=(1, 5)), rng.normal(size=(50, 5)))
 
 
@@ -176,17 +176,17 @@ def any_model(rows):
             lambda: attack_margin(lambda X: np.full(len(X), np.nan), np.eye(2), 2 * np.eye(2)),
             "members must have finite",
         ),
-        (lambda: attack_margin(lambda X: [1.0], np.eye(2), 2 * np.eye(2)), "one output a row, got 1 for 2 members"),
-        (lambda: attack_margin(any_model, np.eye(3), 2 * np.eye(3), labels=[0, 1, 2]), "y must hold two values, got 3"),
+        (lambda: attack_margin(lambda X: [1.0], np.eye(2), 2 * np.eye(2)), "one output per row, got 1 for 2 members"),
+        (lambda: attack_margin(any_model, np.eye(3), 2 * np.eye(3), labels=[0, 1, 2]), "y must have two values, got 3"),
         (lambda: attack_margin(lambda X: 0 * X[:, 0], np.eye(2), 2 * np.eye(2)), "the network has no margin on them"),
-        (lambda: attack_margin(any_model, [[math.inf]], [[1.0]]), "members must hold finite numbers"),
+        (lambda: attack_margin(any_model, [[math.inf]], [[1.0]]), "members must have finite numbers"),
         (lambda: attack_margin(any_model, [["a"]], [[1.0]]), "members must be a table of numbers"),
         (lambda: attack_margin(any_model, [1.0], [[1.0]]), "members must have a row per point"),
         (lambda: attack_outputs([1.0], [[1.0, 2.0]], rule=BoundedMargin(least=1.0)), "nonmembers must have one output"),
-        (lambda: attack_outputs(["x"], [1.0], rule=BoundedMargin(least=1.0)), "members must have one output a row"),
+        (lambda: attack_outputs(["x"], [1.0], rule=BoundedMargin(least=1.0)), "members must have one output per row"),
         (lambda: KnownMargin(margin=0.0), "margin must be > 0"),
         (lambda: KnownMargin(margin=1.0, tolerance=2.0), "tolerance must be in"),
-        (lambda: KnownMargin.from_ties([1.0, 0.0]), "outputs must hold 5 that are not 0"),
+        (lambda: KnownMargin.from_ties([1.0, 0.0]), "outputs must have 5 that are not 0"),
         (lambda: BoundedMargin(least=-1.0), "least must be > 0"),
         (lambda: find_span(TwoLayerReLU(weights=[[0.0]], biases=[0.0], outputs=[1.0])), "all zero"),
         (lambda: find_span(TwoLayerReLU(weights=[[1.0]], biases=[0.0], outputs=[1.0]), rank=2), "rank must be from 1"),

@@ -423,14 +423,14 @@ def refuses(function, words):
 
 def test_outputs_that_are_no_numbers_are_refused():
     refuses(lambda: confidence_from_logits([[np.nan, 0.0]], [0]), "logits must be finite")
-    refuses(lambda: confidence_from_probabilities([[np.nan, 1.0]], [0]), "probabilities must not hold NaN")
+    refuses(lambda: confidence_from_probabilities([[np.nan, 1.0]], [0]), "probabilities must not contain NaN")
     refuses(lambda: confidence_from_probabilities([[1.2, -0.2]], [0]), "probabilities must be in [0, 1], got 1.2")
     refuses(lambda: confidence_from_probabilities([[0.2, 0.2]], [0]), "must sum to 1 in each row, got 0.4 in row 0")
     refuses(lambda: confidence_from_losses([0.1, np.nan]), "without NaN")
     refuses(lambda: confidence_from_losses([-0.1]), "numbers >= 0")
     rng = np.random.default_rng(0)
-    refuses(lambda: attack_losses([0.1, np.nan], [0.2, 0.3], rng=rng), "member_losses must not hold NaN, got 1")
-    refuses(lambda: attack_losses([0.1, 0.2], [], rng=rng), "nonmember_losses must hold at least one score")
+    refuses(lambda: attack_losses([0.1, np.nan], [0.2, 0.3], rng=rng), "member_losses must not contain NaN, got 1")
+    refuses(lambda: attack_losses([0.1, 0.2], [], rng=rng), "nonmember_losses must have at least one score")
     refuses(lambda: attack_losses([0.1], [0.2, 0.3], rng=rng), "members must be 2 rows or more")
 
 
@@ -449,7 +449,9 @@ def test_a_module_that_returns_probabilities_is_not_read_as_logits():
     for logits, last in ((one, torch.nn.Sigmoid()), (two, torch.nn.Softmax(dim=1))):
         assert np.isfinite(measure_confidence(logits, X, y)).all()
         model = torch.nn.Sequential(logits, last)
-        refuses(lambda model=model: measure_confidence(model, X, y), "model must return logits, got numbers in [0, 1]")
+        refuses(
+            lambda model=model: measure_confidence(model, X, y), "model must return logits, got only numbers in [0, 1]"
+        )
     log = torch.nn.Sequential(two, torch.nn.LogSoftmax(dim=1))  # logits up to a constant a row
     np.testing.assert_allclose(measure_confidence(log, X, y), measure_confidence(two, X, y), atol=1e-5)
 
@@ -477,8 +479,8 @@ def test_members_and_nonmembers_must_fit_each_other():
     refuses(lambda: gather_targets(a, ([[1.0, 2.0, 3.0]], [0])), "the same columns, got (2,) and (3,)")
     refuses(lambda: gather_targets(a, ([[0.0, 1.0], [-0.0, 1.0]], [0, 0])), "must not share rows, got 1 in both")
     refuses(lambda: gather_targets(a, ([[4.0, 5.0]], [0, 1])), "nonmembers must have a label for each of 1 rows")
-    refuses(lambda: gather_targets(([["a"]], [0]), b), "members must hold rows of numbers")
-    refuses(lambda: gather_targets((np.zeros((0, 2)), []), b), "members must hold one row or more")
+    refuses(lambda: gather_targets(([["a"]], [0]), b), "members must have rows of numbers")
+    refuses(lambda: gather_targets((np.zeros((0, 2)), []), b), "members must have one row or more")
     assert gather_targets(a, ([[0.0, 1.0]], [1])).member.sum() == 2, "another label is another row"
 
 

@@ -107,7 +107,7 @@ LESS = {
 @pytest.mark.parametrize("case", list(LESS))
 def test_a_guarantee_that_the_mechanism_cannot_keep_is_refused(case, tmp_path):
     _release(**LESS[case]).write(tmp_path / "model.safetensors")
-    with pytest.raises(InvalidRelease, match=r"keeps|what the mechanism's privacy loss costs"):
+    with pytest.raises(InvalidRelease, match=r"its mechanism has|what the mechanism's privacy loss costs"):
         Release.read(tmp_path / "model.safetensors")
 
 
@@ -138,7 +138,7 @@ def test_a_file_with_code_in_it_is_not_opened(how, tmp_path):
         path.write_bytes(pickle.dumps(_Runs(mark)))
     else:
         torch.save(torch.nn.Linear(2, 1), path)
-    with pytest.raises(InvalidRelease, match=r"holds code or objects besides numbers and was not opened"):
+    with pytest.raises(InvalidRelease, match=r"contains code or objects besides numbers and was not opened"):
         Release.read(path)
     assert not os.path.exists(mark)
     if how == "pickle":
@@ -266,7 +266,7 @@ def test_another_graph_with_the_same_numbers_is_not_read_as_the_network(change, 
     if not known:
         del model.metadata_props[:]
     onnx.save(model, path)
-    with pytest.raises(InvalidInput, match="its graph is another one"):
+    with pytest.raises(InvalidInput, match="its graph is not only"):
         _ = Release.read(path).network
 
 
@@ -303,7 +303,7 @@ STRANGE = {
 @pytest.mark.parametrize("kind", list(STRANGE))
 def test_tensors_that_are_no_plain_numbers_are_refused_in_a_sentence(kind, tmp_path):
     torch.save({"0.weight": STRANGE[kind](), "0.bias": torch.ones(2)}, tmp_path / "model.pt")
-    with pytest.raises(InvalidRelease, match=r"must hold dense tensors|larger than the file"):
+    with pytest.raises(InvalidRelease, match=r"must have dense tensors|larger than the file"):
         Release.read(tmp_path / "model.pt")
 
 
@@ -326,7 +326,7 @@ def test_a_pickle_opens_only_on_trust(tmp_path):
     path = tmp_path / "model.joblib"
     Release.of_model(model, label="ill", features=["age"], classes=["no", "yes"]).write(path)
     closed = Release.read(path)
-    assert closed.guarantee == NoGuarantee(reason="the file does not say how the model was trained")
+    assert closed.guarantee == NoGuarantee(reason="the file does not state how the model was trained")
     with pytest.raises(InvalidRelease, match=r"is a pickle, and opening it runs the code in it"):
         closed.member.outputs(X, black_box=False)
     opened = Release.read(path, trust=True).member

@@ -207,8 +207,8 @@ def test_remarks_b5_and_b6():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bound_outputs(np.eye(3), [0, 1, 2]), "y must hold two values, got 3"),
-        (lambda: bound_outputs(np.eye(3), [0, 1]), "y must hold one label for each of 3 rows"),
+        (lambda: bound_outputs(np.eye(3), [0, 1, 2]), "y must have two values, got 3"),
+        (lambda: bound_outputs(np.eye(3), [0, 1]), "y must have one label for each of 3 rows"),
         (lambda: bound_outputs(np.eye(3), [0, 1, 1]).fresh([[1.0]]), "X must have 3 columns"),
         (lambda: measure_orthogonality([[math.nan]]), "finite"),
         (lambda: effective_dimension([[1.0]]), "two rows or more"),

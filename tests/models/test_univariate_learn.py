@@ -149,9 +149,9 @@ def test_points_of_one_label():
     ("x", "y", "message"),
     [
         ([1.0, 1.0], [1, -1], "under both labels"),
-        ([[1.0, 2.0]], [1], "one finite number a point"),
-        ([1.0, np.nan], [1, -1], "one finite number a point"),
-        ([], [], "one finite number a point"),
+        ([[1.0, 2.0]], [1], "one finite number per point"),
+        ([1.0, np.nan], [1, -1], "one finite number per point"),
+        ([], [], "one finite number per point"),
         (1e6 + np.array([0.1, 0.2, 0.3, 0.4]), [1, -1, 1, -1], "center them at 0"),
         ([1.0, 2.0], [1], "one label for each"),
         ([1.0, 2.0, 3.0], [0, 1, 2], "two values, got 3"),

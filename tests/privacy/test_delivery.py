@@ -233,7 +233,7 @@ def test_a_lost_release_is_refused_by_name_until_another_is_paid_for(kind, plan,
     ask(kind, plan, ledger)
     (kept,) = kept_in(tmp_path)
     kept.rename(tmp_path / "gone")
-    with pytest.raises(LedgerError, match=r"visits/1 paid for was delivered.*restore .*, or pay for another"):
+    with pytest.raises(LedgerError, match=r"visits/1 paid for was delivered.*restore .*, or charge for another"):
         ask(kind, plan, ledger)
     assert ask(kind, plan, ledger, again=True).receipt.id == "visits/2"
 
@@ -251,7 +251,7 @@ def test_a_stored_folder_with_a_damaged_member_is_refused_by_name(member, damage
         (kept / member).write_bytes(content.replace(b'"n": 1', b'"n": 2'))
     for out in (None, tmp_path / "out"):
         with pytest.raises(
-            LedgerError, match=r"visits/1 paid for was delivered.*or pay for another release with again"
+            LedgerError, match=r"visits/1 paid for was delivered.*or charge for another release with again"
         ):
             ask(ToyFolder, plan, ledger, out)
     assert ask(ToyFolder, plan, ledger, again=True).receipt.id == "visits/2"

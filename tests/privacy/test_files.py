@@ -215,7 +215,7 @@ def test_what_is_read_is_not_written_over(tmp_path, kind):
         out.hardlink_to(table)
     else:
         out = tmp_path / "." / "table.csv"
-    with pytest.raises(InvalidInput, match="is the file that is read, which would be lost"):
+    with pytest.raises(InvalidInput, match="is an input file, which would be lost"):
         check_writable(out, force=True, sources=[table])
     assert table.read_text() == "x\n1\n"
     check_writable(tmp_path / "new.csv", force=True, sources=[table])

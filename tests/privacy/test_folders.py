@@ -68,7 +68,7 @@ def test_a_release_is_replaced(release):
 def test_any_other_folder_is_kept(release, change):
     change(release)
     before = sorted(path.name for path in release.iterdir())
-    with pytest.raises(InvalidInput, match="is not a release and is not overwritten"):
+    with pytest.raises(InvalidInput, match="is not exactly a release and is not overwritten"):
         check_folder(release, force=True)
     assert sorted(path.name for path in release.iterdir()) == before
 
@@ -80,7 +80,7 @@ def replace_and_change(release, change):
 
 
 def test_a_file_that_arrives_while_the_new_release_is_written_is_kept(release):
-    with pytest.raises(InvalidInput, match="is not a release"):
+    with pytest.raises(InvalidInput, match="is not exactly a release"):
         replace_and_change(release, add_a_file)
     assert (release / "thesis.txt").read_text() == "years of work"
     assert (release / "rows.json").read_text() == "old"

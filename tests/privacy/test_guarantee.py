@@ -87,7 +87,7 @@ def test_group_privacy_is_what_a_group_loses():
 def test_unit_can_shrink_but_not_grow():
     record = Guarantee(unit=Unit.RECORD, epsilon=1.0)
     assert record.for_unit(Unit.LABEL) == label(1.0)
-    with pytest.raises(UnitMismatch, match="a guarantee for one label says nothing about one record"):
+    with pytest.raises(UnitMismatch, match="a guarantee for one label does not cover one record"):
         label(1.0).for_unit(Unit.RECORD)
 
 
@@ -102,7 +102,7 @@ def test_json_round_trip():
 
 
 def test_incomplete_json_is_refused():
-    with pytest.raises(InvalidInput, match="a guarantee must say its delta, unit"):
+    with pytest.raises(InvalidInput, match="a guarantee must have its delta, unit"):
         guarantee_from_json({"epsilon": 1.0})
     with pytest.raises(InvalidInput, match="reason must say why"):
         NoGuarantee(reason=" ")

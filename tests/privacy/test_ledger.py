@@ -278,7 +278,7 @@ class TestRegister:
 
     @pytest.mark.parametrize("rows", [range(3, 3), range(-1, 2), range(0, 4, 2), range(4, 0, -1)])
     def test_a_part_is_a_run_of_rows(self, rows):
-        with pytest.raises(InvalidInput, match="part a must hold rows"):
+        with pytest.raises(InvalidInput, match="part a must have rows"):
             Part(name="a", rows=rows)
 
     def test_a_part_cannot_be_called_all(self):

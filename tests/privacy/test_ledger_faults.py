@@ -380,7 +380,7 @@ class TestDamage:
         before = snapshot(tmp_path)
         with pytest.raises(LedgerError, match=r"is not a ledger of tacit|cannot be read|there is no ledger at"):
             Ledger.open(path)
-        with pytest.raises(LedgerError, match="exists already; it was left as it is"):
+        with pytest.raises(LedgerError, match="exists already; it was not changed"):
             Ledger.create(path)
         assert snapshot(tmp_path) == before
 

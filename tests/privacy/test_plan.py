@@ -104,7 +104,7 @@ def test_ranges_of_numbers_are_written_by_their_ends_and_step():
         ({"mechanism": "random:size=0"}, "mechanism random: size must be an integer >= 1, got '0'"),
         ({"missing": "drop"}, "missing must be one of refuse, public, got 'drop'"),
         ({"consistent": "perhaps"}, "consistent must be true or false"),
-        ({"values": "1:2:0"}, "values must be numbers with commas between"),
+        ({"values": "1:2:0"}, "values must be comma-separated numbers"),
         ({"edges": ["age"]}, "edges must be COLUMN=NUMBER"),
         ({"edges": ["age=1", "age=2"]}, "edges must be given once for each column"),
         ({"ranges": ["age=1"]}, "ranges must be 2 numbers"),

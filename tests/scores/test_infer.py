@@ -145,7 +145,7 @@ def test_progress_is_told():
 
 
 def test_order_is_checked():
-    with pytest.raises(InvalidInput, match="order must hold every row"):
+    with pytest.raises(InvalidInput, match="order must have every row"):
         infer_labels(Host(), plan_attack(LOSS, rows=300), order=np.zeros(300, dtype=int))
 
 

@@ -294,7 +294,7 @@ def test_float32_clips_at_its_own_epsilon():
         ([0.5], [2], "labels must be integers in 0..1, got 2 at row 0"),
         ([0.5], [0.5], "labels must be integers in 0..1, got 0.5 at row 0"),
         ([0.5, 0.5], [1], "labels must be one for each of the 2 prediction rows, got 1"),
-        ([], [], "predictions must hold at least one row"),
+        ([], [], "predictions must have at least one row"),
         ([1.5], [1], r"predictions must be probabilities in \[0, 1\], got 1.5"),
         ([float("nan")], [1], r"predictions must be probabilities in \[0, 1\], got nan"),
         ([[0.2, 0.3, 0.5]], [1], r"predictions must have shape \(rows,\) or \(rows, 2\), got \(1, 3\)"),

@@ -257,7 +257,7 @@ def test_bad_input(rows, predictions, message):
 
 def test_features_of_another_width_are_refused():
     network = MutatorNetwork.for_whole_set([0.5, 0.4], features=3, rng=np.random.default_rng(0))
-    with pytest.raises(InvalidInput, match="features must be 6 numbers an input, got 4"):
+    with pytest.raises(InvalidInput, match="features must be 6 numbers per input, got 4"):
         network.predict(np.zeros((2, 2)))
 
 

@@ -77,7 +77,7 @@ def test_rows_that_are_not_scored_stay_hidden_from_the_attacker():
     whole = attack(protect(labels, all_rows), truth=labels, rng=np.random.default_rng(1))
     assert whole.rate == 1
     assert 0.6 < half.rate < 0.95
-    with pytest.raises(InvalidInput, match="method must be best where rows of a person are not scored"):
+    with pytest.raises(InvalidInput, match="method must be best if rows of a person are not scored"):
         attack(protect(labels, plan), truth=labels, method="digits")
 
 
@@ -100,5 +100,5 @@ def test_wrong_columns_are_refused(person, message):
 
 def test_a_row_without_a_person_is_refused():
     someone = pa.table({"ill": [0, 1], "who": ["a", None]})
-    with pytest.raises(InvalidInput, match="person must say whose row it is"):
+    with pytest.raises(InvalidInput, match="person must identify the person"):
         protect(someone, exact(person="who"), data=pa.table({"p": [0, 1]}))

@@ -158,7 +158,7 @@ def test_a_guarantee_smaller_than_the_noise_keeps_is_rejected(folder, tmp_path, 
     assert Release.read(tmp_path / "kept.json").guarantee == release.guarantee
     less = Guarantee(unit=Unit.LABEL, epsilon=release.guarantee.epsilon * 0.99)
     replace(release, header=replace(release.header, guarantee=less)).write(tmp_path / "less.json")
-    with pytest.raises(InvalidRelease, match="its mechanism keeps"):
+    with pytest.raises(InvalidRelease, match="its mechanism has"):
         Release.read(tmp_path / "less.json")
     settled = {**release.settled, "noise_scale": release.settled["noise_scale"] / 2}
     replace(release, header=replace(release.header, settled=settled)).write(tmp_path / "quiet.json")
@@ -265,8 +265,8 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
         ("--epsilon 1 --features x --data good.csv", "No such option: --features"),
         ("--epsilon 1 --out nowhere/score.json --data good.csv", "nowhere"),
         ("--epsilon 1 --out score.csv --data good.csv", "score.csv has the ending of CSV, but JSON is written"),
-        ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is the file that is read"),
-        ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is the file that is read"),
+        ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is an input file"),
+        ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is an input file"),
     ],
 )
 def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):
@@ -287,7 +287,7 @@ def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):
             "named.csv --label ill --data others.csv",
             "others.csv must have a row with the id '0' of named.csv, got none",
         ),
-        ("same.csv --label ill --data good.csv", "--classes must list the classes where all labels are the same"),
+        ("same.csv --label ill --data good.csv", "--classes must list the classes if all labels are the same"),
         (
             "numbers.csv --label days --data good.csv --metric mae --classes a,b",
             "--classes requires a metric of classes",

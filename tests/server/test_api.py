@@ -218,10 +218,14 @@ class TestSubmissions:
                 "application/json",
                 "ids must be the features'",
             ),
-            (b'{"predictions": [0' + b", 0" * 39 + b'], "ids": 3}', "application/json", "ids must be a list of texts"),
+            (
+                b'{"predictions": [0' + b", 0" * 39 + b'], "ids": 3}',
+                "application/json",
+                "ids must be a list of strings",
+            ),
             (b"x", "application/xml", "content type must be"),
             (b"x", "multipart/form-data", "with a boundary"),
-            (b"x", "multipart/form-data; boundary=y", "not a whole multipart form"),
+            (b"x", "multipart/form-data; boundary=y", "not a complete multipart form"),
         ],
     )
     def test_what_is_wrong_is_one_sentence_and_costs_nothing(self, client, coins, content, kind, said):

@@ -243,7 +243,7 @@ def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, mon
         return send(self, method, *rest)
 
     monkeypatch.setattr(ServerClient, "_send", break_off)
-    with pytest.raises(TacitError, match="broke off, so that it says nothing"):
+    with pytest.raises(TacitError, match="was interrupted and has no result"):
         replay_attack(engine, "coins", serving=running, submissions=60, rng=np.random.default_rng(0))
     engine.close()
 

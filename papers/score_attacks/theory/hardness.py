@@ -47,7 +47,7 @@ class Formula:
         check_count(self.variables, name="variables")
         used = [abs(literal) for clause in self.clauses for literal in clause]
         if not self.clauses or 0 in used or max(used, default=0) > self.variables:
-            raise InvalidInput(f"clauses must hold literals of x_1..x_{self.variables}, got {self.clauses!r}")
+            raise InvalidInput(f"clauses must have literals of x_1..x_{self.variables}, got {self.clauses!r}")
 
     def true_literals(self, assignment: Assignment) -> tuple[int, ...]:
         """Return, for each clause, how many of its literals are true: the additive form of Appendix H.
@@ -165,4 +165,4 @@ def _prime_product(primes: Sequence[int], assignment: Assignment) -> int:
 
 def _check_exponents(theta: Sequence[int], *, count: int) -> None:
     if len(theta) != count or min(theta) < 1:
-        raise InvalidInput(f"theta must hold {count} whole numbers >= 1, got {tuple(theta)!r}")
+        raise InvalidInput(f"theta must have {count} whole numbers >= 1, got {tuple(theta)!r}")

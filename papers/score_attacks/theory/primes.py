@@ -66,6 +66,6 @@ def labels_of_product(product: int, rows: int, classes: int) -> list[int]:
     for start in range(0, len(primes), classes):
         dividing = [k for k, prime in enumerate(primes[start : start + classes]) if product % prime == 0]
         if len(dividing) != 1:
-            raise InvalidInput(f"product must hold one prime of each row, got {len(dividing)} for row {len(labels)}")
+            raise InvalidInput(f"product must have one prime of each row, got {len(dividing)} for row {len(labels)}")
         labels.extend(dividing)
     return labels

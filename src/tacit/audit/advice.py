@@ -1,4 +1,4 @@
-"""What a finding says and what to do about it, in the same words on every surface."""
+"""The words of a finding and of its remedy, the same on every surface."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
 
 
 def tell_rates(leak: Leak) -> str:
-    """Return how often the attack is right, with the release and without it."""
+    """Return how often the attack is correct, with the release and without it."""
     right = f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}"
     return f"{right}, compared with {percent(leak.baseline)} {leak.baseline_of}"
 

@@ -1,4 +1,4 @@
-"""Findings that were made before, kept by what they depend on; never a private column."""
+"""A cache of findings, keyed by what they depend on; it never contains a private column."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Cache(NoCache):
 
     The code is tacit's own files and the versions of what it computes with.
 
-    Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder: a file's name alone
-    says nothing about the data, and no file holds a row of them, nor a command: commands name the file and the classes.
+    Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder, so a file's name alone
+    reveals nothing about the data. No file contains a row, or a command, which names the file and the classes.
 
     Parameters
     ----------
     folder
-        Made where it is missing.
+        Created if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -80,14 +80,14 @@ class Cache(NoCache):
         return digest.hexdigest()
 
     def find(self, name: str) -> Finding | None:
-        """Return a finding that was kept; one that cannot be read counts as none."""
+        """Return a cached finding; one that cannot be read counts as none."""
         try:
             return Finding.from_json(json.loads(self._path(name).read_bytes()))
         except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
             return None
 
     def keep(self, name: str, finding: Finding) -> None:
-        """Keep a finding; a full disk is no reason to lose it for the report."""
+        """Store a finding; a full disk must not lose it for the report."""
         try:
             with write_atomically(self._path(name), force=True, mode=0o600) as file:
                 file.write(json.dumps(finding.to_json()).encode())
@@ -106,7 +106,7 @@ class Cache(NoCache):
 
 
 def _bytes_of(source: Source) -> memoryview:
-    """Return the table as it was read: as numbers, a missing value and its column's mean would be the same."""
+    """Return the table unchanged: as numbers, a missing value and its column's mean would be equal."""
     columns = source.table.select([source.label, *source.features]).combine_chunks().replace_schema_metadata()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, columns.schema) as stream:
@@ -116,7 +116,7 @@ def _bytes_of(source: Source) -> memoryview:
 
 @cache
 def _makers() -> dict[str, str | None]:
-    """Return the versions of what numbers are computed with: another one may draw or round otherwise."""
+    """Return the versions of the libraries that compute numbers: another version may draw or round differently."""
 
     def version_of(name: str) -> str | None:
         try:
@@ -129,7 +129,7 @@ def _makers() -> dict[str, str | None]:
 
 @cache
 def _code() -> str:
-    """Return a digest of tacit's own source files: a finding does not outlive the code that made it."""
+    """Return a digest of tacit's own source files, because a finding is valid only for the code that made it."""
     folder = Path(tacit.__file__).parent
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.rglob("*.py")):

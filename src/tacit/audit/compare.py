@@ -15,14 +15,14 @@ __all__ = ["Pair", "compare"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """The same release in two runs; None where one of them does not have it."""
+    """The same release in two runs; None if one of them does not have it."""
 
     before: Finding | None
     after: Finding | None
 
     @property
     def release(self) -> str:
-        """What left, in words."""
+        """What is released, in words."""
         finding = self.after or self.before
         return "" if finding is None else f"{finding.surface}: {finding.setting}"
 
@@ -53,7 +53,7 @@ def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:
 
 
 def _named(run: AuditResult) -> dict[tuple[str, str, str, int], Finding]:
-    """Name each release by its words, and those that differ in what the words leave out by their order."""
+    """Name each release by its words; releases with equal words are numbered in order."""
     seen: Counter[tuple[str, str, str]] = Counter()
     named = {}
     for finding in run.findings:

@@ -1,4 +1,4 @@
-"""Read ``tacit.toml``: what is wrong with it is said with its line and its key, before anything runs."""
+"""Read ``tacit.toml``; an error names the line and the key, before anything runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_plan(path: str | os.PathLike[str]) -> AuditPlan:
     except OSError as error:
         raise InvalidInput(f"{place} cannot be read: {error.strerror}; tacit init writes one") from None
     except UnicodeDecodeError:
-        raise InvalidInput(f"{place.name} is not TOML: it is not even text in UTF-8; tacit init writes one") from None
+        raise InvalidInput(f"{place.name} is not TOML: it is not text in UTF-8; tacit init writes one") from None
     if not re.sub(r"(?m)^\s*(#.*)?$", "", text).strip():
         raise InvalidInput(f"{place.name} is empty; tacit init writes one")
     try:
@@ -72,7 +72,7 @@ def _not_toml(path: Path, text: str, said: str) -> InvalidInput:
     line = int(where[1]) if where else max(1, len(text.splitlines()))
     key = key_at(text, line)
     what = re.sub(r"\s*\(at .*\)", "", said)
-    twice = "; a key stands once in a table" if "overwrite" in what or "twice" in what else ""
+    twice = "; a key may occur only once in a table" if "overwrite" in what or "twice" in what else ""
     return InvalidInput(f"{path.name}, line {line}{f', {key}' if key else ''}: this is not TOML: {what}{twice}")
 
 

@@ -42,19 +42,19 @@ def draft_plan(
     Parameters
     ----------
     found
-        What the table's columns look like.
+        The table's columns and their suggested rules.
     file, label, rows
-        The table as seen from the plan, its private column, and how many rows it has.
+        The table's path relative to the plan, its private column, and its number of rows.
     numeric
-        What is known of a label that is an amount; None: it is classes.
+        The range, grid and cuts of a label that is an amount; None for classes.
     left_out
         The columns that are not used, each with the reason.
     surfaces
-        Those on which something is released.
+        The surfaces to plan a release for.
     epsilon
         Of each release: for one label, or one record.
     public
-        The public table that ranges and words were read off; None: they are those of the private rows.
+        The public table that ranges and words come from; None: they come from the private rows.
 
     Examples
     --------
@@ -94,7 +94,7 @@ _HEAD = (
     f"{_TITLE}\n"
     + """\
 [data]
-file = {file}  # the table, seen from this file
+file = {file}  # the table, relative to this file
 label = {label}  # the private column
 {kind}features = {features}  # what an attacker may know about a row
 {left_out}# rows = 20000  # rows drawn from a longer table
@@ -125,7 +125,7 @@ mechanism = {{ name = "random", size = {size}, bags = {bags} }}  # rows per bag,
 {totals}epsilon = "none"
 """
 _FEATURES = """\
-[[features]]  # totals of the most telling columns for each class, with noise
+[[features]]  # totals of the most informative columns for each class, with noise
 mechanism = "totals"  # "rows" releases every row, with far more noise
 features = {features}
 select = {select}  # how many columns, after encoding, are released
@@ -147,12 +147,12 @@ delta = 1e-7
 
 
 def _of_classes() -> dict[str, str]:
-    """What the templates say of a label that is classes."""
+    """The values of the templates for a label that is classes."""
     return {"kind": "", "values": "", "totals": "", "cuts": "", "metric": "", "errors": "log losses"}
 
 
 def _of_numbers(label: NumericLabel) -> dict[str, str]:
-    """What the templates say of a label that is an amount."""
+    """The values of the templates for a label that is an amount."""
     low, high, cuts = f"{label.low}", f"{label.high}", ", ".join(map(str, label.cuts))
     return {
         "kind": f"# treated as an amount; its range and cuts are {label.origin}\n",

@@ -16,7 +16,7 @@ __all__ = ["Finding", "State"]
 
 
 class State(StrEnum):
-    """How a release stands, in the words of the page; the worst first."""
+    """The state of a release, in the words of the page; the worst first."""
 
     REFUTED = "its guarantee is violated"
     OPEN = "leaks, nothing is guaranteed"
@@ -31,15 +31,15 @@ class Finding:
     Parameters
     ----------
     data, setting
-        The data set, and what leaves it, in words.
+        The data set, and what is released from it, in words.
     certain
         How many labels the release determines.
     told, remedy
-        What the release reveals, and what to do: together one sentence.
+        What the release reveals, and what to do; together they are one sentence.
     seconds
-        What release and attack took, once.
+        The duration of one release and attack.
     command
-        What measures it again; set by the run.
+        The command that measures it again; set by the run.
     commands
         What makes this release of the same rows, learns from it and attacks it, without the audit; set by the run, and
         empty where there is no file.
@@ -65,7 +65,7 @@ class Finding:
 
     @property
     def epsilon(self) -> float | None:
-        """The guaranteed epsilon; None where nothing is guaranteed."""
+        """The guaranteed epsilon; None if nothing is guaranteed."""
         return self.guarantee.epsilon if isinstance(self.guarantee, Guarantee) else None
 
     @property
@@ -82,7 +82,7 @@ class Finding:
 
     @property
     def state(self) -> State:
-        """How the release stands."""
+        """The state of the release."""
         if self.broken:
             return State.REFUTED
         if not self.leaks:
@@ -91,7 +91,7 @@ class Finding:
 
     @property
     def baseline_interval(self) -> Interval:
-        """Of the rate without the release; without width where it is exact, such as chance."""
+        """The interval of the rate without the release; without width if it is exact, such as chance."""
         leak, level = self.leak, self.leak.interval.level
         if leak.baseline_right is None or leak.baseline_trials is None:
             return Interval(low=leak.baseline, high=leak.baseline, level=level)
@@ -117,7 +117,7 @@ class Finding:
                 utility=Utility.from_json(document["utility"]),
             )
         except KeyError as missing:
-            raise InvalidInput(f"a finding must say its {missing.args[0]}") from None
+            raise InvalidInput(f"a finding must have its {missing.args[0]}") from None
 
 
 _PLAIN = ("surface", "data", "setting", "told", "remedy", "seconds", "certain", "command")

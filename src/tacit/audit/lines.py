@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML file: ``tomllib`` does not say."""
+"""The line of a key in a TOML file, which ``tomllib`` does not give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEAD = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}\s*(?:#.*)?$")
 
 
 def line_of(text: str, table: str, key: str | None = None, *, number: int = 0) -> int:
-    r"""Return the line of a key in the ``number``-th table of this name, or of the table's head; 1 where it has none.
+    r"""Return the line of a key in the ``number``-th table of this name, or of the table's head; 1 if it has none.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def line_of(text: str, table: str, key: str | None = None, *, number: int = 0) -
 
 
 def key_at(text: str, line: int) -> str:
-    r"""Return the key or table that a line sets; nothing where it sets none.
+    r"""Return the key or table that a line sets; nothing if it sets none.
 
     Examples
     --------

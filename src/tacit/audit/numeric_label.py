@@ -1,4 +1,4 @@
-"""What a first plan may say of a label that is an amount: its public range, a grid on it, and cuts into classes."""
+"""Suggestions for a label that is an amount: its public range, a grid on it, and cuts into classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NumericLabel:
     Parameters
     ----------
     origin
-        Where the numbers come from, in words: a plan's owner must know which of them are public.
+        Where the numbers come from, in words, because the owner of the plan must know which are public.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class NumericLabel:
 
     @classmethod
     def of(cls, private: pa.ChunkedArray, public: pa.ChunkedArray | None = None) -> NumericLabel | None:
-        """Return what public rows say, widened to the private labels, or what these say; None of classes."""
+        """Return the suggestion of public rows, widened to the private labels, or of these; None for classes."""
         if not is_amount(private):
             return None
         labels = _numbers(private)

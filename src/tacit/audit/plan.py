@@ -1,4 +1,4 @@
-"""What is to be audited: plans of releases, and the private tables that they are made from."""
+"""The plan of an audit: the planned releases, and the private tables that they are made from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SURFACES = ("labels", "bags", "features", "scores", "models")
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _ENCODED = ("features", "models")  # they read every other column, unless features are named
-_EVERY = ("*", "all")  # stand for columns and are none
+_EVERY = ("*", "all")  # words that mean all columns
 
 
 def plan_type(surface: str) -> type[Plan]:
@@ -40,7 +40,7 @@ class Step:
     source, plan
         The table, and what is asked for.
     places
-        Where the file that it was read from has each of the plan's fields, as errors print it.
+        The place of each of the plan's fields in its file, for errors.
     """
 
     source: Source
@@ -56,7 +56,7 @@ class Step:
 
     @property
     def surface(self) -> str:
-        """Where it leaves."""
+        """The surface of the release."""
         return self.plan.surface
 
     def rows(self, seed: int | None) -> RowSplit:
@@ -83,16 +83,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a run must stay under; a run above one of them fails.
+    """The limits of a run; a run above one of them fails.
 
     Parameters
     ----------
     leak
-        The largest advantage of any planned release, as a share: as it was measured, whatever its interval. An audit's
-        trials are the rows there are, and few rows cannot show a leak to be below a small limit; the interval stands
-        beside it on the page. :func:`tacit.leak.assert_leak_below` asks for that proof.
+        The largest measured advantage of any planned release, as a share; its interval is not compared, because an
+        audit of few rows could show no leak to be below a small limit. The page shows the interval, and
+        :func:`tacit.leak.assert_leak_below` requires it to be below.
     epsilon
-        The largest total for one label, over all planned releases of one table: as guaranteed, not as attacked.
+        The largest total guarantee for one label, over all planned releases of one table.
     """
 
     leak: float | None = None
@@ -112,15 +112,15 @@ class AuditPlan:
     Parameters
     ----------
     epsilons
-        Where each planned surface's curve is measured; none: no curve.
+        The epsilons of each planned surface's curve; none: no curve.
     delta
-        At which the total is taken.
+        The delta of the total.
     per_day
         How many submissions a team may make per day: the report says how many days an attack on scores takes.
     limits
-        What the run must stay under.
+        The limits of the run.
     command
-        What runs the plan from a shell; empty for a plan made in Python.
+        The shell command that runs the plan; empty for a plan made in Python.
     """
 
     steps: tuple[Step, ...]
@@ -144,7 +144,7 @@ class AuditPlan:
         return tuple(dict.fromkeys(step.surface for step in self.steps))
 
     def only(self, surfaces: Sequence[str]) -> AuditPlan:
-        """Return the plan for some surfaces alone; none means all."""
+        """Return the plan for some surfaces only; none means all."""
         unknown = [name for name in surfaces if name not in SURFACES]
         if unknown:
             raise InvalidInput(
@@ -158,7 +158,7 @@ class AuditPlan:
         return replace(self, steps=tuple(step for step in self.steps if not surfaces or step.surface in surfaces))
 
     def again(self, surfaces: Sequence[str], *, seed: int | None) -> str:
-        """Return what measures some surfaces again; with a seed, to the last digit."""
+        """Return the command that measures some surfaces again; with a seed, to the last digit."""
         if not self.command:
             return f"run_audit(plan.only({list(surfaces)!r}), seed={seed})"
         only = f" --only {','.join(surfaces)}" if surfaces else ""
@@ -167,7 +167,7 @@ class AuditPlan:
 
 
 def bundled_plan() -> AuditPlan:
-    """Return the releases that are audited when nothing is said: of the bundled tables, on every surface."""
+    """Return the default plan: releases of the bundled tables, on every surface."""
     titanic, satellite, digits = (bundled_source(name) for name in ("titanic", "satellite", "digits"))
     by, small = [["class", "sex", "age"]], {"*": [-3.0, 3.0]}
     network = "dp_sgd:width=64,epochs=20,batch_size=200,learning_rate=0.05"
@@ -189,7 +189,7 @@ def bundled_plan() -> AuditPlan:
 
 
 def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
-    """Return a surface's plan for a table: the table says what the keys leave out, such as its label."""
+    """Return a surface's plan for a table, which supplies what the keys leave out, such as its label."""
     own: dict[str, Any] = {"label": source.label}
     if surface in _ENCODED and len(source.features) + 1 < source.table.num_columns:
         own["features"] = list(source.features)

@@ -1,4 +1,4 @@
-"""What an audit found: every release, what they cost together, and what was left out."""
+"""The result of an audit: every release, their total privacy cost, and what was left out."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["AuditResult", "Skipped", "Total"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """What all planned releases of one data set cost together, for one label.
+    """The total privacy cost of all planned releases of one data set, for one label.
 
     Parameters
     ----------
     guarantee
-        The composed guarantee; none where one of the releases has none.
+        The composed guarantee; none if one of the releases has none.
     bare
         Those without a guarantee for a label, in words.
     rest
-        What the others cost together, where there are both.
+        The total cost of the others, if there are both.
     """
 
     data: str
@@ -76,15 +76,15 @@ class AuditResult:
     curve
         The same surfaces at other epsilons.
     totals
-        What the planned releases of each data set cost together.
+        The total privacy cost of the planned releases of each data set.
     version, date
         Of tacit, and of the run, ISO 8601.
     seed
         The seed, or None: then real entropy was used and the numbers vary from run to run.
     planned
-        How many releases the plan has: more than findings where the run is partial.
+        The number of planned releases: more than findings if the run is partial.
     command
-        What runs the whole again.
+        The command that runs the whole plan again.
     """
 
     findings: tuple[Finding, ...]
@@ -118,11 +118,11 @@ class AuditResult:
         return tuple(finding for finding in (*self.findings, *self.curve) if finding.broken)
 
     def alternative(self, finding: Finding) -> Finding | None:
-        """Return what was measured on the same surface and data, leaks less, has utility, and guarantees enough.
+        """Return a better release of the same surface and data: it leaks less, has utility, and guarantees enough.
 
-        Its advantage is below the interval of this one's. Epsilon 10 is the most: beyond it next to nothing is
-        guaranteed. Of several, those that are not clearly less useful than the most useful one, and of
-        these the one with the smallest epsilon.
+        Its advantage is below the interval of this release's, and its epsilon is at most 10: beyond that next to
+        nothing is guaranteed. Among those that are not clearly less useful than the most useful one, it has the
+        smallest epsilon.
         """
         better = [other for other in (*self.findings, *self.curve) if _is_better(other, finding)]
         most = max((other.utility.protected for other in better), default=0.0)
@@ -155,7 +155,7 @@ class AuditResult:
                 skipped=tuple(Skipped(**skipped) for skipped in document["skipped"]),
             )
         except KeyError as missing:
-            raise InvalidInput(f"an audit must say its {missing.args[0]}") from None
+            raise InvalidInput(f"an audit must have its {missing.args[0]}") from None
 
 
 def _is_better(other: Finding, finding: Finding) -> bool:

@@ -40,11 +40,11 @@ def run_audit(
     plan
         Default: the bundled tables, every surface.
     seed
-        Makes the run repeatable; each release has random numbers of its own, whatever else the plan holds.
+        Makes the run repeatable; each release has its own random numbers, whatever else is in the plan.
     cache
         Where findings are kept; default: nowhere.
     progress
-        Told what is being done, how many parts are done, and how many there are.
+        Called with what is being done, how many parts are done, and how many there are.
     """
     planned = plan or bundled_plan()
     if seed is not None:
@@ -100,7 +100,7 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
 
 
 def _apart(leak: float, limit: float) -> str:
-    """Say both shares with as many digits as tell them apart."""
+    """Write both shares with as many digits as distinguish them."""
     pairs = ((f"{leak:.{digits}%}", f"{limit:.{digits}%}") for digits in range(1, 15))
     return "{}, the limit is {}".format(*next((pair for pair in pairs if pair[0] != pair[1]), (leak, limit)))
 
@@ -140,7 +140,7 @@ class _Run:
                 yield finding
 
     def _point(self, step: Step) -> Finding | None:
-        """Return a point of a curve; that none can be made is no reason to lose the planned releases."""
+        """Return a point of a curve; if none can be made, the planned releases are kept."""
         curve = f"the curve of {step.surface}"
         if any(skipped.surface == curve for skipped in self.skipped):
             return None
@@ -160,14 +160,14 @@ class _Run:
             return self._of_this_plan(kept, step)
         try:
             with warnings.catch_warnings():
-                # what learners say of small classes and slow convergence; how good they are is measured
+                # learners warn of small classes and slow convergence; their accuracy is measured here
                 warnings.simplefilter("ignore", UserWarning)
                 warnings.simplefilter("ignore", RuntimeWarning)
                 finding = measure(step, seed=self.seed, tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
-        except ValueError as error:  # also what a learner says of a table it cannot be fitted to
+        except ValueError as error:  # also raised by a learner that cannot be fitted to the table
             where = step.places.get(getattr(error, "field", None) or "", f"{surface}, {step.plan.describe()}")
             reason = str(error).partition("\n")[0]
             raise InvalidInput(f"{where}: {reason}") from error
@@ -175,7 +175,7 @@ class _Run:
         return self._of_this_plan(finding, step)
 
     def _of_this_plan(self, finding: Finding, step: Step) -> Finding:
-        """Add what depends on the plan, and so is no part of what is kept: commands, and the days of an attack."""
+        """Add what depends on the plan and is therefore not cached: commands, and the days of an attack."""
         told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)
         commands = commands_of(step, seed=self.seed)

@@ -1,4 +1,4 @@
-"""How far shown scores keep the order of honest models."""
+"""How well released scores keep the order of honest models."""
 
 from __future__ import annotations
 

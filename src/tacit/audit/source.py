@@ -23,7 +23,7 @@ from tacit.privacy.rounding import check_count, check_delta
 __all__ = ["Source", "bundled_source", "check_size", "source_from_file"]
 
 _ROWS = 20_000
-_LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
+_LEAST_ROWS = 20  # half of them train a model, and the other half must be enough to evaluate it
 _MOST_CLASSES = 100  # more is an amount or a name, and a model of each takes hours
 
 
@@ -94,7 +94,7 @@ class Source:
         return self.encoder.scaled(self.table)
 
     def check_delta(self, delta: float) -> None:
-        """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave."""
+        """Raise unless delta is below 1/rows: a larger delta may allow a whole record to be released."""
         check_delta(delta, rows=self.rows)
 
 
@@ -117,7 +117,7 @@ def bundled_source(name: str) -> Source:
 
 
 def check_size(source: Source) -> Source:
-    """Return the table, or raise where it has too few rows or too many labels to be audited."""
+    """Return the table, or raise if it has too few rows or too many labels to be audited."""
     if source.rows < _LEAST_ROWS:
         raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
     if source.has_numbers:
@@ -154,7 +154,7 @@ def source_from_file(
     most_rows
         An attack on this many rows takes seconds, and its interval is narrow.
     rows
-        The rows of ``place``, where they were read already.
+        The rows of ``place``, if they were read already.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a first plan may say of a table: its label, the columns an attacker may know, and their public rules."""
+"""Suggestions for a first plan: the label, the columns that an attacker may know, and their public rules."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def suggest_label(table: pa.Table) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Suggestions:
-    """What the columns of a table look like, for a plan that its owner then edits.
+    """Suggested rules for the columns of a table, for a plan that its owner then edits.
 
     Parameters
     ----------
     table
-        The rows that ranges and words are read off: public ones, or the private ones, which the plan then says.
+        The rows that ranges and words come from: public rows, or private ones, which the plan then states.
     features
-        The columns to use; all but the label where nobody named them.
+        The columns to use; all but the label if the user named none.
     chosen
         Whether a user named them: then none is left out.
 
@@ -66,7 +66,7 @@ class Suggestions:
 
     @property
     def features_used(self) -> tuple[str, ...]:
-        """The columns that say something about other rows."""
+        """The columns that can predict something for other rows."""
         return self._encoder.columns()
 
     @property
@@ -85,7 +85,7 @@ class Suggestions:
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
-        """The words of each text column that has few; a word of a handful of rows would name the people in them."""
+        """The words of each text column with few words; a word of a handful of rows would identify people."""
         words = {
             rule.name: self._shared_words(rule.name) for rule in self._encoder.rules if isinstance(rule, CategoryColumn)
         }
@@ -98,7 +98,7 @@ class Suggestions:
 
     @property
     def bags(self) -> tuple[str, ...]:
-        """One or two columns whose values many rows share: those that totals are usually made by."""
+        """One or two columns whose values many rows share, which suit totals."""
         values = {name: _values(self.table[name]) for name in self.features_used}
         few = sorted((name for name in values if 2 <= values[name] <= _FEW), key=lambda name: values[name])
         return tuple(name for name in few if self._largest_bag(name) >= _LEAST_BAG)[:2]
@@ -134,5 +134,5 @@ def _years(column: pa.ChunkedArray) -> tuple[date, date]:
 
 
 def _values(column: pa.ChunkedArray) -> int:
-    """Count the values; of lists and the like, which nothing here compares, none."""
+    """Count the distinct values; columns of lists and other types count as none."""
     return 0 if pa.types.is_nested(column.type) else len(column.unique().drop_null())

@@ -24,7 +24,7 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
     Parameters
     ----------
     delta
-        Of the total, where one of the guarantees has a delta. Where their own deltas are no smaller, their sum is
+        The delta of the total, if one of the guarantees has a delta. If their own deltas are no smaller, their sum is
         added to it.
     """
     by_data: dict[str, list[Finding]] = {}

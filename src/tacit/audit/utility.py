@@ -21,7 +21,7 @@ _RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utility:
-    """What a release is worth, beside what the private data are worth, and what is had without either.
+    """The utility of a release, compared with that of the private data and of no data.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Utility:
 
     @property
     def cost(self) -> float:
-        """What protection takes away."""
+        """The utility that protection costs."""
         return self.unprotected - self.protected
 
     @property
@@ -89,16 +89,16 @@ class Utility:
                 cost_interval=Interval.from_json(document["cost_interval"]),
             )
         except KeyError as missing:
-            raise InvalidInput(f"a utility must say its {missing.args[0]}") from None
+            raise InvalidInput(f"a utility must have its {missing.args[0]}") from None
 
 
 def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *, truth: ArrayLike) -> Utility:
-    """Return a share of right predictions, with and without protection; blind is to guess the majority class always.
+    """Return the accuracy with and without protection; blind always guesses the majority class.
 
     Parameters
     ----------
     protected, unprotected
-        Whether each prediction was right, of the same rows.
+        Whether each prediction was correct, for the same rows.
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)
@@ -162,5 +162,5 @@ def _percentiles(draws: NDArray[np.float64]) -> Interval:
 
 
 def _without_width(number: float) -> dict[str, float]:
-    """Return the interval that older files, which have none, took for granted."""
+    """Return the interval that older files, which have none, assume."""
     return Interval(low=number, high=number, level=0.95).to_json()

@@ -23,7 +23,7 @@ class Verdict:
     Parameters
     ----------
     caution
-        What was left out; empty where nothing was.
+        What was left out; empty if nothing was.
     """
 
     headline: str
@@ -160,7 +160,7 @@ def _caution(result: AuditResult) -> str:
 
 
 def names(settings: Iterable[str], *, most: int = 3) -> str:
-    """Return what leaves, at most ``most`` of it by name.
+    """Return the names of releases, at most ``most`` of them.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def points(difference: float) -> str:
 
 
 def proved(epsilon: float) -> str:
-    """Return an epsilon that an attack proved, rounded down: a lower bound is never said larger than it is.
+    """Return an attack's lower bound on epsilon, rounded down so that it is never overstated.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def span(interval: Interval) -> str:
 
 
 def in_plain_words(guarantee: AnyGuarantee) -> str:
-    """Return what a guarantee means for one person, in one sentence without mathematics.
+    """Return the meaning of a guarantee for one person, without mathematics.
 
     Differential privacy bounds the factor by which seeing the release changes the odds between any two values of
     what is protected: e^epsilon, except with probability delta.

@@ -1,4 +1,4 @@
-"""How bags are learned from and attacked, and the help of the three commands."""
+"""The methods that learn from bags and attack them, and the help of the three commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["HELP", "AttackMethod", "Crosses", "LearnMethod", "Linear", "TotalsAt
 
 @dataclass(frozen=True, kw_only=True)
 class Crosses(Choice):
-    """An additive model with a weight per bag: from exact totals, the one that the labels give."""
+    """An additive model with a weight per bag; from exact totals, the same model as from labels."""
 
     name: ClassVar[str] = "crosses"
 
@@ -41,7 +41,7 @@ class TotalsAttack(Choice):
         default=400,
         metadata=about("The largest connected group of cells that is searched.", rule=">= 0", holds=lambda n: n >= 0),
     )
-    whole: bool = field(default=False, metadata=about("For squared totals: labels are integers in the range."))
+    whole: bool = field(default=False, metadata=about("For squared totals: whether labels are integers in the range."))
 
 
 LearnMethod = Crosses | Trees | Linear
@@ -59,7 +59,7 @@ HELP = {
 
     Example: tacit bags protect clicks.csv --label click --mechanism random:size=64,bags=1000,joins=4 --epsilon 1
     """,
-    "learn": """Train a model from label totals and the features of the rows, and say how good it is.
+    "learn": """Train a model from label totals and the features of the rows, and evaluate it.
 
     --data is the table that the bags were made from; its label column is not read. The model is a sum of parts, one per
     partition. Random bags train a linear model of all columns. Without --test, the totals of the predictions are

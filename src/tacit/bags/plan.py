@@ -49,13 +49,12 @@ class Plan(BasePlan):
     categories: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata=about(
-            "The public values of a column, for the unit record; repeatable. Rows with others are in the bag of other "
-            "rows.",
+            "The public values of a column, for the unit record; repeatable. Rows with other values share one bag.",
             metavar="COL=A,B,...",
         ),
     )
     mechanism: Curated | Random = field(
-        default=Curated(), metadata=about("Which rows are in which bag: by their values (--by), or at random.")
+        default=Curated(), metadata=about("How rows are put into bags: by their values (--by), or at random.")
     )
     totals: Literal["log", "classes", "squared", "poisson"] = field(
         default="log",
@@ -80,10 +79,10 @@ class Plan(BasePlan):
         ),
     )
     small: Literal["drop", "merge"] = field(
-        default="drop", metadata=about("What becomes of smaller bags: leave them out, or merge them into one.")
+        default="drop", metadata=about("What to do with smaller bags: leave them out, or merge them into one.")
     )
     consistent: bool = field(
-        default=True, metadata=about("After noise, make partitions agree on what they share; it costs no epsilon.")
+        default=True, metadata=about("After noise, make partitions agree on shared totals; this costs no epsilon.")
     )
     select: int | None = field(
         default=None,
@@ -109,7 +108,7 @@ class Plan(BasePlan):
 
     @property
     def protected(self) -> Unit:
-        """The unit of privacy: labels unless the plan says records."""
+        """The unit of privacy: labels unless the plan names records."""
         return self.unit or Unit.LABEL
 
     @property
@@ -176,7 +175,7 @@ class Plan(BasePlan):
     def _check_person(self) -> None:
         if self.person is not None and self.protected is Unit.RECORD:
             raise InvalidInput(
-                "is for the unit label: for records, rows_per_person must hold in the table",
+                "is for the unit label: for records, rows_per_person must have in the table",
                 field="person",
             )
         if self.person == self.label:

@@ -1,4 +1,4 @@
-"""The ``tacit`` command: parse, call, print; one module a surface."""
+"""The ``tacit`` command: parse, call, print; one module per surface."""
 
 from tacit.cli.app import main
 

@@ -25,17 +25,17 @@ __all__ = ["AREAS", "app", "load_area", "main"]
 
 AREAS = {
     "audit": "Measure what each planned release leaks, and write one page.",
-    "bags": "Publish label totals of groups of rows, learn from them, and see which labels they tell.",
-    "features": "Release few features under noise, learn from them, and link them back.",
+    "bags": "Release label totals of groups of rows, learn from them, and see which labels they reveal.",
+    "features": "Release a few features with noise, learn from them, and link them back.",
     "init": "Write a commented tacit.toml for your own data.",
-    "labels": "Randomize a label column, learn from it, and see what it still tells.",
-    "ledger": "What data sets may spend and have spent, over all surfaces.",
-    "models": "Train models privately or without protection, judge them, and tell who they were trained on.",
+    "labels": "Randomize a label column, learn from it, and see what it still reveals.",
+    "ledger": "Show and charge the privacy budgets of data sets, over all surfaces.",
+    "models": "Train models privately or without protection, evaluate them, and infer which rows they were trained on.",
     "scores": "Release protected scores, choose by them, and see how many submissions reveal the labels.",
-    "serve": "Host a competition whose leaderboard does not give its labels away.",
+    "serve": "Host a competition whose leaderboard does not leak its labels.",
     "split": "Divide a table into rows to protect and rows to withhold, as an audit does.",
 }
-"""Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
+"""The name and a sentence of help for each area; ``tacit.cli.<name>`` has its ``app``."""
 
 EXIT_CODES = {
     0: "done",
@@ -60,7 +60,7 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
     True
     """
     area: typer.Typer = import_module(f"tacit.cli.{name}").app
-    area.rich_markup_mode = None  # help is plain text, so brackets and examples stand as they were written
+    area.rich_markup_mode = None  # help is plain text, so brackets and examples are printed unchanged
     area.info.cls = Listing
     command = cast(TyperCommand | TyperGroup, get_command(area))
     command.name = name
@@ -86,7 +86,7 @@ class _Areas(Listing):
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:  # typer itself would exit without a word
+        except KeyboardInterrupt as stop:  # typer itself would exit silently
             raise typer.Exit(_fail("interrupted", code=getattr(stop, "exit_code", 130))) from None
 
 
@@ -123,12 +123,12 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the ``tacit`` command and exit; an error a person can act on is one sentence and exit code 2.
+    """Run the ``tacit`` command and exit; an error that a person can act on has one sentence and exit code 2.
 
     Parameters
     ----------
     arguments
-        What stands after ``tacit`` on the command line; default: the process's own.
+        The words after ``tacit`` on the command line; default: those of the process.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal that asks the process to end: everything is left as it is after Ctrl-C."""
+    """A signal that asks the process to end, handled like Ctrl-C."""
 
     exit_code = 128 + signal.SIGTERM
 
@@ -176,7 +176,7 @@ def _handle_signals() -> None:
 
 
 def _explain(error: Exception, *, as_json: bool) -> int:
-    """Say what went wrong in one sentence, and return the exit code."""
+    """Print what went wrong in one sentence, and return the exit code."""
     from tacit.privacy.errors import TacitError  # imports the kernel: not before there is an error to explain
 
     if os.environ.get("TACIT_TRACEBACK"):

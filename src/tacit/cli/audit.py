@@ -25,15 +25,19 @@ FAILED, PARTIAL, INTERRUPTED = 1, 3, 130
 def audit(
     plan: Annotated[
         Path | None,
-        typer.Argument(help="A tacit.toml with your data and planned releases (tacit init). None: the bundled data."),
+        typer.Argument(
+            help="A tacit.toml with your data and planned releases (tacit init). Default: the bundled data."
+        ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Where to write the page; an earlier page is replaced, and no other file.")
+        Path, typer.Option(help="Where to write the page; it replaces an earlier page, but no other file.")
     ] = Path("report.html"),
     only: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
     seed: Annotated[
         int | None,
-        typer.Option(help="Repeat a run exactly; seeded noise is not private. None: the operating system's entropy."),
+        typer.Option(
+            help="Repeat a run exactly; seeded noise is not private. Default: the operating system's entropy."
+        ),
     ] = None,
     fail_above: Annotated[
         list[str] | None,
@@ -43,18 +47,18 @@ def audit(
         ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="The JSON of an earlier run, to compare with side by side on the page.")
+        Path | None, typer.Option(help="The JSON of an earlier run, to compare side by side on the page.")
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder where findings are kept; default: under your cache folder.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Keep and use no earlier findings.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Neither read nor write cached findings.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything the page shows as JSON.")] = False,
 ) -> None:
-    """Measure what your data reveals on each surface, and write one page about it.
+    """Measure what each planned release of your data leaks, and write one page about it.
 
-    Without a plan the bundled data are audited. A finding that was made before with the same data, release and seed is
-    taken from the cache. Ctrl-C writes the page of what was found so far.
+    Without a plan the bundled data are audited. Findings with the same data, release and seed come from the cache.
+    Ctrl-C writes the page with the findings so far.
 
     Exit status: 0; 1 above a limit, or a violated guarantee; 2 wrong input; 3 a surface was skipped;
     130 interrupted.
@@ -81,7 +85,7 @@ def audit(
     failures = faults(result, limits)
     page = render_page(result, earlier=earlier, faults=failures)
     with write_atomically(out, force=True, over=PAGE) as file:
-        file.write(page.encode(errors="replace"))  # a path may hold bytes that are no text
+        file.write(page.encode(errors="replace"))  # a path may contain bytes that are no text
     if as_json:
         pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
         extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(failures)}
@@ -93,7 +97,7 @@ def audit(
 
 
 def _end(result: AuditResult, failures: tuple[str, ...]) -> None:
-    """Say what failed and what was left out, and exit with the status of the worst of it."""
+    """Print what failed and what was left out, and exit with the worst status."""
     for fault in failures:
         typer.echo(_shown(f"Failed: {fault}."), err=True)
     for skipped in result.skipped:
@@ -177,5 +181,5 @@ def _print_summary(result: AuditResult) -> None:
 
 
 def _shown(text: str) -> str:
-    """Return text without what would steer a terminal: names come from the data."""
+    """Return text without control characters of a terminal, because names come from the data."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -45,9 +45,9 @@ def init(
 ) -> None:
     """Write a commented tacit.toml for tacit audit.
 
-    In a terminal, what no option gives is asked for, with a suggestion; elsewhere --label is required and the rest has
-    defaults. The plan has the names of columns, their ranges and the words of text columns with few; it has no row.
-    Ranges and words come from the private rows unless --public names a table: replace them before you release.
+    In a terminal it asks for what no option gives, with a suggestion; elsewhere --label is required and the rest has
+    defaults. The plan has the names of columns, their ranges and the words of text columns with few words; it has no
+    row. Ranges and words come from the private rows unless --public names a table: replace them before you release.
 
     Example: tacit init clicks.csv --label clicked --surfaces labels,scores --epsilon 1 --out tacit.toml
     """
@@ -101,7 +101,7 @@ def init(
 
 
 def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
-    """Return what an attacker may know: as given, as answered, or as suggested."""
+    """Return the columns that an attacker may know: given, answered or suggested."""
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.words import join_words, split_words
 
@@ -114,14 +114,14 @@ def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str
 
 
 def _ask(question: str, suggested: Answer, *, flag: str | None = None) -> Answer:
-    """Ask in a terminal; elsewhere take the suggestion, or refuse where an option must give it."""
+    """Ask in a terminal; elsewhere take the suggestion, or raise if an option is required."""
     from tacit.privacy.errors import InvalidInput
 
     if sys.stdin.isatty():
         answer: Answer = typer.prompt(question, default=suggested, type=type(suggested), err=True)
         return answer
     if flag is not None:
-        raise InvalidInput(f"{flag} must be given where there is no terminal to ask in, perhaps {flag} {suggested}")
+        raise InvalidInput(f"{flag} must be given without a terminal, perhaps {flag} {suggested}")
     return suggested
 
 

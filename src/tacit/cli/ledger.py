@@ -21,7 +21,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What each data set may spend and has spent: charged before a release exists, never overspent.",
+    help="Privacy budgets of data sets: every release is charged before it exists, and no budget is exceeded.",
 )
 
 Where = Annotated[
@@ -34,7 +34,7 @@ Where = Annotated[
     ),
 ]
 UnitName = Annotated[
-    str | None, typer.Option(metavar="label|record|bag", help="The unit of privacy: what one change changes.")
+    str | None, typer.Option(metavar="label|record|bag", help="The unit of privacy: what a change of the data changes.")
 ]
 Epsilon = Annotated[
     str | None,
@@ -54,11 +54,11 @@ HERE = "ledger.db"
 @app.command()
 def create(
     name: Annotated[
-        str | None, typer.Argument(help="A name for the data set; without it only the ledger is made.")
+        str | None, typer.Argument(help="A name for the data set; without it, only the ledger is created.")
     ] = None,
     table: Annotated[
         str | None,
-        typer.Option(metavar="TABLE", help="The private table, any that protect reads. Only a keyed digest is kept."),
+        typer.Option(metavar="TABLE", help="The private table, any that protect reads. Only a keyed digest is stored."),
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(help="A column that the budget is for; repeatable. Default: all columns.")
@@ -71,18 +71,18 @@ def create(
         list[str] | None,
         typer.Option(
             metavar="NAME[:START:STOP]",
-            help="A part that shares no row with the others, with its rows if it is a run of them; repeatable.",
+            help="A part that shares no row with the others; give START:STOP if it is a range of rows; repeatable.",
         ),
     ] = None,
     restore: Annotated[
-        Path | None, typer.Option(help="Make the ledger from an export, with its secret, data sets and charges.")
+        Path | None, typer.Option(help="Create the ledger from an export, with its secret, data sets and charges.")
     ] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Make a ledger, and give a data set its budget.
+    """Create a ledger, and give a data set its budget.
 
-    The ledger is made if there is none; an existing one is added to.
+    If the ledger exists, the data set is added to it.
 
     Example: tacit ledger create adult --table adult.csv --column income --unit label --epsilon 3 --delta 1e-6
     """
@@ -110,10 +110,10 @@ def budget(
     name: Annotated[str, typer.Argument(help="The data set.")],
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="The epsilon of the new budget; not below what is spent."),
+        typer.Option(metavar="NUMBER", help="The epsilon of the new budget; not below the spend."),
     ] = None,
     delta: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="The delta of the guarantee. Default: as it was.")
+        str | None, typer.Option(metavar="NUMBER", help="The delta of the guarantee. Default: unchanged.")
     ] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
@@ -150,9 +150,10 @@ def charge(
         str | None, typer.Option(help="One line for the record: the mechanism, and what it is for.")
     ] = None,
     void: Annotated[
-        str | None, typer.Option(metavar="ID", help="Instead: void an earlier charge whose release was never made.")
+        str | None,
+        typer.Option(metavar="ID", help="Void an earlier charge whose release was never made, instead of charging."),
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="With --void: why.")] = None,
+    reason: Annotated[str | None, typer.Option(help="With --void: the reason.")] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -168,13 +169,13 @@ def charge(
     from tacit.privacy.payment import Payment
 
     if void is not None:
-        charged = (name, unit, epsilon, part, purpose)  # a void takes back the whole charge, of all its parts
+        charged = (name, unit, epsilon, part, purpose)  # a void cancels the whole charge, of all its parts
         if reason is None or any(given is not None for given in charged):
             raise InvalidInput("--void requires --reason, and excludes NAME, --unit, --epsilon, --part and --purpose")
         receipt = Payment(ledger=_open(ledger)).void(void, reason=reason)
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:
-            raise InvalidInput("a charge must say NAME, --unit, --epsilon and --purpose; --reason is for --void")
+            raise InvalidInput("a charge must have NAME, --unit, --epsilon and --purpose; --reason is for --void")
         guarantee = _guarantee(unit, epsilon, delta, rows_per_person)
         receipt = _open(ledger).charge(name, guarantee, parts=part or None, purpose=purpose)
     if as_json:
@@ -189,7 +190,7 @@ def show(
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is spent and left, each data set and part, and every charge.
+    """Show what each data set and part has spent and has left, and every charge.
 
     Example: tacit ledger show adult --json
     """
@@ -207,7 +208,7 @@ def show(
 
 @app.command()
 def export(
-    path: Annotated[Path, typer.Argument(help="The file to write: JSON that only its owner may read.")],
+    path: Annotated[Path, typer.Argument(help="The file to write: JSON that only its owner can read.")],
     secret: Annotated[
         bool, typer.Option(help="With the secret it is a backup; without it, it can be shared but not restored.")
     ] = True,
@@ -234,7 +235,7 @@ def export(
 
 
 def _guarantee(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Guarantee:  # noqa: ANN401
-    """Return what a plan with these words guarantees: they mean here what they mean there."""
+    """Return the guarantee of a plan with these words, which mean the same there."""
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.plan import Plan
@@ -280,7 +281,7 @@ def _open(location: str) -> Ledger:
 
 
 def _open_or_create(location: str, *, restore: Path | None, must_create: bool, quiet: bool) -> tuple[Ledger, bool]:
-    """Return a ledger, and whether it was made; said at once, as the data set may still be refused."""
+    """Return a ledger, and whether it was created; print that at once, because the data set may still be rejected."""
     from tacit.privacy.ledger import Ledger
 
     if not must_create and restore is None and Ledger.exists(location):

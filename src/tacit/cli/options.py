@@ -1,4 +1,4 @@
-"""What becomes of options: checked before anything heavy is imported, then turned into what the library takes."""
+"""Options, checked before anything heavy is imported, then converted to what the library takes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rng_of(seed: int | None) -> np.random.Generator:
 
 @contextmanager
 def naming(field: str) -> Iterator[None]:
-    """Say which option an error is about that does not know it, such as one about a path."""
+    """Name the option in an error that does not know it, such as an error about a path."""
     try:
         yield
     except (InvalidInput, LedgerError) as error:
@@ -69,7 +69,7 @@ def check_exists(path: Path | None, field: str, *, remedy: str) -> None:
 
 
 def check_out(out: Path, *sources: object, written: str, force: bool, over: Replaceable | None = None) -> None:
-    """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
+    """Raise if a file of this format cannot be written there, is an input, or has the ending of another format."""
     from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
 
@@ -96,7 +96,7 @@ def check_ledger(given: Mapping[str, Any]) -> None:
         return
     if given["seed"] is not None:
         raise InvalidInput(
-            "must not be given with --ledger: a seeded release is not for publishing, so it is never paid for",
+            "must not be given with --ledger: a seeded release is not for publication, so it is never charged",
             field="seed",
         )
     if "://" not in location:
@@ -104,7 +104,7 @@ def check_ledger(given: Mapping[str, Any]) -> None:
 
         if not Path(location).exists():
             raise InvalidInput(
-                f"{location} does not exist; make a ledger with: tacit ledger create --ledger {location}",
+                f"{location} does not exist; create a ledger with: tacit ledger create --ledger {location}",
                 field="ledger",
             )
         with naming("ledger"):
@@ -112,7 +112,7 @@ def check_ledger(given: Mapping[str, Any]) -> None:
 
 
 def open_payment(given: Mapping[str, Any]) -> Payment | None:
-    """Return who pays, if a ledger is named."""
+    """Return the payment, if a ledger is named."""
     if given["ledger"] is None:
         return None
     from tacit.privacy.ledger import Ledger

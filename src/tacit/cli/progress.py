@@ -1,4 +1,4 @@
-"""Signs of life on standard error: a bar in a terminal, a line now and then elsewhere."""
+"""Progress on standard error: a bar in a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _EVERY = 10.0  # seconds between two lines
 
 
 class Report(Protocol):
-    """What to call with the steps done and the steps in all, and with what is going on where that changes."""
+    """A callable that takes the steps done, the steps in all, and what is being done if that changes."""
 
     def __call__(self, done: int, total: int | None, /, what: str | None = None) -> None:
-        """Take note; what is shown follows."""
+        """Record the progress that is shown."""
 
 
 @contextmanager
 def show_progress(what: str, *, every: float = _EVERY) -> Iterator[Report]:
-    """Show how far the block is; yields what to report to."""
+    """Show the progress of the block; yields the callable to report to."""
     is_terminal = sys.stderr.isatty() or os.environ.get("FORCE_COLOR")  # as Rich reads it
     with _bar(what) if is_terminal else _lines(what, every=every) as report:
         yield report
@@ -55,7 +55,7 @@ def _bar(what: str) -> Iterator[Report]:
 
 @contextmanager
 def _lines(what: str, *, every: float) -> Iterator[Report]:
-    """Print a line when nothing was printed for a while, also where nothing is reported: a step may be long."""
+    """Print a line if nothing was printed for a while, even if nothing was reported: a step may be long."""
     state: list[tuple[str, int, int | None]] = [(what, 0, None)]
     ended, started = threading.Event(), time.monotonic()
 

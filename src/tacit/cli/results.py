@@ -1,4 +1,4 @@
-"""What a side has to say: on standard output, or in a file where one is named."""
+"""The result of a side: on standard output, or in the file that was named."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Destination:
     @classmethod
     @contextmanager
     def of(cls, out: Path, *, suffix: str, as_json: bool) -> Iterator[Destination]:
-        """Give the place of ``--out``; what is said about the result then goes to standard error for ``-``."""
+        """Yield the path of ``--out``; for ``-`` the summary goes to standard error."""
         if out != Path(STDIN):
             yield cls(out)
             return
@@ -60,19 +60,19 @@ class Destination:
                 shutil.copyfileobj(file, sys.stdout.buffer)
 
     def say(self, lines: list[str], *, what: str) -> None:
-        """Print what there is to say, and where the result is."""
+        """Print the summary, and where the result is."""
         typer.echo("\n".join(lines if self.is_stdout else [*lines, f"{what}: {self.path}"]), err=self.is_stdout)
 
 
 def stem_of(table: str) -> str:
-    """Return what the release of a table is called: as the file, or as the table in a database."""
+    """Return the name of a table's release: that of the file, or of the table in a database."""
     place, _, inside = table.partition("#") if "://" in table else (table, "", "")
     named = inside or Path(place.removeprefix(BUNDLED).partition("?")[0]).stem
     return re.sub(r"[^\w.-]+", "_", named).strip("_.-") or "table"
 
 
 def print_release(release: Release, to: Destination, *, as_json: bool) -> None:
-    """Print the release's header, or what its owner should read."""
+    """Print the release's header as JSON, or a summary for its owner."""
     if as_json:
         typer.echo(json.dumps({"path": str(to.path), **release.to_json()}, indent=1))
     else:
@@ -80,16 +80,18 @@ def print_release(release: Release, to: Destination, *, as_json: bool) -> None:
         lines = [f"{release}.", *release.notes()]
         lines += [f"Assumed: {'; '.join(assumptions)}."] if assumptions else []
         lines += (
-            ["This is an earlier release: nothing was charged. --again pays for a new one."] if release.repeated else []
+            ["This is an earlier release: nothing was charged. --again charges for a new one."]
+            if release.repeated
+            else []
         )
         lines += [f"{release.receipt}."] if release.receipt else []
         to.say(lines, what="The release")
     if release.seeded:
-        typer.echo("warning: seeded, so whoever knows the seed can remove the noise; never publish it", err=True)
+        typer.echo("warning: seeded, so anyone who knows the seed can remove the noise; never publish it", err=True)
 
 
 def print_model(model: Any, to: Destination | None, *, as_json: bool) -> None:  # noqa: ANN401
-    """Print how well a model does, and its guarantee."""
+    """Print a model's evaluation and its guarantee."""
     notes = list(getattr(model, "notes", ()))
     if as_json:
         document = {**model.report_.to_json(), "guarantee": model.guarantee_.to_json(), "model": to and str(to.path)}
@@ -130,6 +132,6 @@ def write_guesses(leak: Leak, out: Path, *, force: bool) -> None:
     from tacit.privacy.files import write_atomically
 
     if leak.guesses is None:
-        raise InvalidInput("is not needed: this attack has no guesses for rows", field="out")
+        raise InvalidInput("must be left out: this attack has no guesses for rows", field="out")
     with write_atomically(out, force=force) as file:
         pq.write_table(leak.guesses, file)

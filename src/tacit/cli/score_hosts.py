@@ -52,7 +52,7 @@ def plan(
     method: Method = "best",
     as_json: AsJson = False,
 ) -> None:
-    """Work out how many submissions reveal every label, and how many days that takes.
+    """Compute how many submissions reveal every label, and how many days that takes.
 
     Example: tacit scores plan --rows 2201 --metric log_loss --policy rounded:decimals=5 --limit-per-day 5
     """
@@ -68,7 +68,7 @@ class EndpointAttack:
     """The options of an attack on a live endpoint."""
 
     url: Annotated[
-        str | None, typer.Option(help="A scoring endpoint that you own: predictions are posted, a score comes back.")
+        str | None, typer.Option(help="A scoring endpoint that you own; it takes predictions and returns a score.")
     ] = None
     rows: Annotated[int | None, typer.Option(help="With --url: rows that the host scores.")] = None
     classes: Annotated[int | None, typer.Option(help="With --url: number of labels. Default: 2.")] = None
@@ -79,11 +79,11 @@ class EndpointAttack:
     body: Annotated[str, typer.Option(help="With --url: post predictions as json or csv.")] = "json"
     score_field: Annotated[str, typer.Option(help="With --url: where the score is in a JSON answer.")] = "score"
     header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME: VALUE", help="With --url: sent along; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME: VALUE", help="With --url: an HTTP header to send; repeatable.")
     ] = None
     timeout: Annotated[float, typer.Option(help="With --url: seconds to wait for an answer.")] = 30.0
     state: Annotated[
-        Path | None, typer.Option(help="With --url: keep the answers in this file, and go on from it if it is there.")
+        Path | None, typer.Option(help="With --url: keep the answers in this file, and resume from it if it exists.")
     ] = None
 
     @classmethod
@@ -102,7 +102,7 @@ class EndpointAttack:
         command.__annotations__ = {one.name: one.annotation for one in parameters}
 
     def check_unused(self, release: Path | None) -> None:
-        """Raise where there is nothing to attack, or an option has no use without an endpoint."""
+        """Raise if there is nothing to attack, or an option has no use without an endpoint."""
         from tacit.privacy.errors import InvalidInput
 
         if release is None:
@@ -112,7 +112,7 @@ class EndpointAttack:
                 raise InvalidInput("requires --url, an endpoint that you own", field=one.name)
 
     def run(self, given: Mapping[str, Any]) -> None:
-        """Recover the labels of the endpoint, write them where they are wanted, and print how many there are."""
+        """Recover the labels of the endpoint, write them to ``out``, and print how many there are."""
         from tacit.privacy.errors import InvalidInput
 
         for name in ("release", "data", "truth"):
@@ -182,7 +182,7 @@ def _infer(
     out: Path | None,
     force: bool,
 ) -> RecoveredLabels:
-    """Run the plan; what was recovered is written also where the host stopped it."""
+    """Run the plan; what was recovered is written even if the host stopped it."""
     from tacit.scores.attacks import AttackStopped, infer_labels
 
     try:
@@ -199,7 +199,7 @@ def _infer(
 
 @contextmanager
 def _bar() -> Iterator[Callable[[AttackProgress], None]]:
-    """A bar on standard error; yields what to tell the progress."""
+    """A bar on standard error; yields the callable that reports progress."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -1,4 +1,4 @@
-"""``tacit serve``: the scoring server, with a demo competition where there is none."""
+"""``tacit serve``: the scoring server, with a demo competition if there is none."""
 
 from __future__ import annotations
 
@@ -16,29 +16,32 @@ app = typer.Typer(no_args_is_help=False)
 @app.command()
 def serve(
     folder: Annotated[
-        Path, typer.Option(help="Holds the database, the ledger and the key of the labels; made with mode 0700.")
+        Path,
+        typer.Option(help="The folder of the database, the ledger and the key of the labels; created with mode 0700."),
     ] = Path("tacit-server"),
     database: Annotated[
         str | None,
         typer.Option(metavar="URL", help="A postgresql:// URL, or a SQLite file. Default: server.db in the folder."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. 127.0.0.1: this machine alone; put others behind HTTPS.")
+        str, typer.Option(help="Address to listen on. 127.0.0.1: this machine only; put others behind HTTPS.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)] = 8000,
-    demo: Annotated[bool, typer.Option(help="Create the Titanic demo where there is no competition yet.")] = True,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any free port.", min=0, max=65535)] = 8000,
+    demo: Annotated[bool, typer.Option(help="Create the Titanic demo if there is no competition yet.")] = True,
     new_admin_token: Annotated[
-        bool, typer.Option("--new-admin-token", help="Make a new admin token; the earlier one is void from then on.")
+        bool, typer.Option("--new-admin-token", help="Create a new admin token, which voids the earlier one.")
     ] = False,
     secure_cookies: Annotated[
-        bool, typer.Option("--secure-cookies", help="Send cookies over HTTPS alone: for every server behind HTTPS.")
+        bool,
+        typer.Option("--secure-cookies", help="Send cookies over HTTPS only; use it for every server behind HTTPS."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as one line of JSON.")] = False,
 ) -> None:
-    """Start the scoring server: pages, JSON API, and a leaderboard that does not give its labels away.
+    """Start the scoring server: pages, JSON API, and a leaderboard that does not leak its labels.
 
-    The first start prints the admin token, once; with it the host signs in on the pages and uses tacit scores host.
-    Alone it starts a demo competition on Titanic. Stop it with Ctrl-C or SIGTERM; everything acknowledged is on disk.
+    The first start prints the admin token, once; the host uses it to sign in on the pages and for tacit scores host.
+    By default it starts a demo competition on Titanic. Stop it with Ctrl-C or SIGTERM; everything acknowledged is on
+    disk.
 
     Example: tacit serve --folder competition --port 8000
     """
@@ -69,7 +72,7 @@ def serve(
 
 
 def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bool) -> None:
-    """Listen, say where, and serve until asked to stop."""
+    """Listen, print the address, and serve until asked to stop."""
     import contextlib
     import logging
     import signal

@@ -63,7 +63,7 @@ def surface_app(
 
 
 def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:
-    """Return ``tacit SURFACE protect``: the plan's fields as options, then where to write and who pays."""
+    """Return ``tacit SURFACE protect``: the plan's fields as options, then the output and the payment."""
     plan_type = import_module(f"tacit.{surface}.plan").Plan
     settings = [one for one in settings_of(plan_type) if one.name not in plan_type.unused]
 
@@ -220,7 +220,7 @@ def attack_command(
 def _command(
     function: Callable[..., None], surface: str, parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., None]:
-    """Give a function the parameters that Typer reads, and the surface's own words as its help."""
+    """Give a function the parameters that Typer reads, and the surface's own help."""
     side = function.__name__
     function.__doc__ = import_module(f"tacit.{surface}.methods").HELP[side]
     function.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
@@ -234,7 +234,7 @@ def option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -
 
 
 def _field(setting: Setting) -> inspect.Parameter:
-    """A plan's field as an option: words are read by the plan, so every door refuses in the same sentence."""
+    """A plan's field as an option; the plan parses the words, so command, file and Python have the same errors."""
     shown = "" if setting.required or setting.default in (None, (), {}) else to_words(setting.default)
     if setting.kind is bool:
         flags = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
@@ -264,7 +264,7 @@ def _method(methods: Any, text: str | None) -> Any:  # noqa: ANN401
 def _checked(
     given: Mapping[str, Any], *tables: str, sources: Sequence[object], suffix: str
 ) -> Iterator[Destination | None]:
-    """Check every path of learn or attack before anything is imported; give where the result goes, if anywhere."""
+    """Check every path of learn or attack before anything is imported; return the output, if any."""
     check_exists(given["release"], "release", remedy="give the path of a release")
     check_tables(given, *tables)
     if given["out"] is None:

@@ -40,7 +40,9 @@ TABLE = Annotated[
     ),
 ]
 RELEASE = Annotated[Path, typer.Argument(metavar="IN", help="The release.")]
-DATA = Annotated[str | None, typer.Option("--data", metavar="TABLE", help="What the outsider has besides the release.")]
+DATA = Annotated[
+    str | None, typer.Option("--data", metavar="TABLE", help="What the recipient or attacker has besides the release.")
+]
 FEATURES = Annotated[str, typer.Option(metavar="COL,...", help="The columns used. Default: all but the label.")]
 OUT_RELEASE = Annotated[Path | None, typer.Option("--out", help="Where to write the release. Default: named after IN.")]
 OUT = Annotated[Path | None, typer.Option("--out", help="Where to write the result. Default: nowhere.")]
@@ -55,10 +57,10 @@ LEDGER = Annotated[
     ),
 ]
 DATASET = Annotated[
-    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this data as.")
+    str | None, typer.Option(help="The ledger's data set to charge. Default: the one that it recognizes.")
 ]
 PART = Annotated[
-    list[str] | None, typer.Option("--part", help="A declared part of the data set that IN holds, and no other row.")
+    list[str] | None, typer.Option("--part", help="A declared part of the data set; IN must have no other row.")
 ]
 STORE = Annotated[
     Path | None,
@@ -66,14 +68,16 @@ STORE = Annotated[
         "--store", help="The folder of finished releases. Default: LEDGER.releases, beside the ledger's file."
     ),
 ]
-AGAIN = Annotated[bool, typer.Option("--again", help="Pay for another release where the same request has one already.")]
+AGAIN = Annotated[
+    bool, typer.Option("--again", help="Charge for another release, even if the same request already has one.")
+]
 ENTRY = Annotated[
     str | None,
-    typer.Option("--entry", metavar="ID", help="Resume the release of this charge, for rows without an order."),
+    typer.Option("--entry", metavar="ID", help="Resume the release of this charge; for tables without a row order."),
 ]
 ENGINE = Annotated[
     Literal["duckdb", "spark"],
-    typer.Option("--engine", help="What reads IN; for spark IN is Parquet, or the name of a table."),
+    typer.Option("--engine", help="The engine that reads IN; for spark, IN is Parquet or the name of a table."),
 ]
 MEMORY = Annotated[
     str | None, typer.Option("--memory", metavar="SIZE", help="The most memory that DuckDB may use, such as 2GB.")
@@ -81,15 +85,17 @@ MEMORY = Annotated[
 SEED = Annotated[
     int | None,
     typer.Option(
-        "--seed", min=0, help="Repeat a run exactly. A seeded release is marked: for experiments, never to publish."
+        "--seed",
+        min=0,
+        help="Repeat a run exactly. A seeded release is marked; it is for experiments, never publish it.",
     ),
 ]
 RUN_SEED = Annotated[int | None, typer.Option("--seed", min=0, help="Repeat a run exactly.")]
-TEST = Annotated[str | None, typer.Option("--test", metavar="TABLE", help="Rows with true labels to judge by.")]
+TEST = Annotated[str | None, typer.Option("--test", metavar="TABLE", help="Rows with true labels, to evaluate on.")]
 HOLD_OUT = Annotated[
-    float, typer.Option("--hold-out", help="The share of rows that is held out to judge by, without --test.")
+    float, typer.Option("--hold-out", help="The share of rows held out for evaluation, without --test.")
 ]
 TRUTH = Annotated[
-    str | None, typer.Option("--truth", metavar="TABLE", help="The table that was protected, to count right guesses.")
+    str | None, typer.Option("--truth", metavar="TABLE", help="The table that was protected, to count correct guesses.")
 ]
 LEVEL = Annotated[float, typer.Option("--level", help="The confidence level of the intervals.")]

@@ -61,7 +61,7 @@ def satellite() -> Dataset:
 
 
 def iris() -> Dataset:
-    """Return Fisher's irises: 150 flowers, four lengths in centimetres, three species.
+    """Return Fisher's irises: 150 flowers, four lengths in centimeters, three species.
 
     References
     ----------
@@ -93,7 +93,7 @@ BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": ti
 
 
 def bundled_table(name: str) -> pa.Table:
-    """Return a set that comes with tacit as a table, its label in words: what ``bundled:NAME`` names in a command."""
+    """Return the set that ``bundled:NAME`` names in a command as a table, its label in words."""
     if name not in BUNDLED:
         raise InvalidInput(f"must be one of {', '.join(BUNDLED)}, got {name!r}", field="bundled")
     data = BUNDLED[name]()

@@ -17,7 +17,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["LISTED", "MISSING", "Classes", "as_column", "missing_labels"]
 
 LISTED = "it is public that every row has a label of the class list"
-"""What a guarantee for declared classes rests on: a label outside of the list, or none, is refused."""
+"""The assumption of a guarantee for declared classes: a label outside the list, or a missing one, is rejected."""
 
 MISSING = -1
 """The code of a missing label."""
@@ -54,8 +54,8 @@ class Classes:
     Parameters
     ----------
     declared
-        Whether the user gave the list. If not, it was read off the labels, and a Guarantee rests on the
-        assumption that which classes occur is public.
+        Whether the user gave the list. If not, it comes from the labels, and a Guarantee assumes that the classes that
+        occur are public.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A column of labels, from whatever holds one."""
+"""A column of labels, from any container."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LABELS = "labels must be numbers, text or truth values"
 def as_column(labels: object) -> pa.Array:
     """Return a column of labels as one plain Arrow array; NaN and None are missing.
 
-    A table of one column is that column, and so is an array of one column. Decimals become float64 where they stay
-    different. Dates, bytes and other values that no release can name are refused.
+    A table or an array of one column is that column. Decimals become float64 if they stay different. Dates, bytes and
+    other values that no release can name are rejected.
     """
     column = _to_arrow(_single(labels))
     if isinstance(column, pa.ChunkedArray):
@@ -29,7 +29,7 @@ def as_column(labels: object) -> pa.Array:
 
 
 def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return a column of numbers as float64, each the nearest to what it was."""
+    """Return a column of numbers as float64, each rounded to the nearest."""
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())  # Arrow's own way is an ulp off: 0.3 becomes 0.30000000000000004
     return column.cast(pa.float64(), safe=False)
@@ -46,7 +46,7 @@ def _single(labels: Any) -> Any:  # noqa: ANN401
         return labels[names[0]]
     if isinstance(labels, np.ndarray):
         if labels.ndim != 1 and labels.shape[1:] != (1,):
-            raise InvalidInput(f"must be one value a row, got shape {labels.shape}", field="labels")
+            raise InvalidInput(f"must be one value per row, got shape {labels.shape}", field="labels")
         flat = labels.reshape(-1)
         return flat if flat.dtype.isnative else flat.astype(flat.dtype.newbyteorder("="))
     return labels
@@ -79,7 +79,7 @@ def _plain(column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_nested(kind):
-        raise InvalidInput(f"must be one value a row, got {kind}", field="labels")
+        raise InvalidInput(f"must be one value per row, got {kind}", field="labels")
     if pa.types.is_decimal(kind):
         return _as_float(column)
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
@@ -88,7 +88,7 @@ def _plain(column: pa.Array) -> pa.Array:
         return _finite(column.cast(pa.float32()) if pa.types.is_float16(kind) else column)
     known = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_string, pa.types.is_null)
     if not any(is_kind(kind) for is_kind in known):
-        raise InvalidInput(f"{_LABELS}, got {kind}; take them as text")
+        raise InvalidInput(f"{_LABELS}, got {kind}; convert them to text")
     return column
 
 
@@ -102,6 +102,6 @@ def _as_float(column: pa.Array) -> pa.Array:
     numbers = as_floats(column)
     if pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
         raise InvalidInput(
-            f"must be different as numbers of 64 bits, got {column.type}; take them as text", field="labels"
+            f"must be different as numbers of 64 bits, got {column.type}; convert them to text", field="labels"
         )
     return numbers

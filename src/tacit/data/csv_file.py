@@ -1,4 +1,4 @@
-"""Read a CSV or TSV file lazily: one header line, one type a column for the whole file."""
+"""Read a CSV or TSV file lazily: one header line, one type per column for the whole file."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _settle_types(pattern: str, path: Path, dialect: dict[str, Any]) -> dict[str
 
 
 def _ragged_line(path: Path, dialect: dict[str, Any]) -> str | None:
-    """Say which line has another number of fields than the header; None where all have as many."""
+    """Return which line has another number of fields than the header; None if there is none."""
     opened = gzip.open if dialect["compression"] == "gzip" else open
     with opened(path, "rt", encoding=dialect["encoding"], errors="replace", newline="") as file:
         lines = csv.reader(file, delimiter=dialect["delim"])
@@ -131,7 +131,7 @@ def _arguments(options: dict[str, Any]) -> str:
 
 
 def fault(error: Exception) -> str:
-    """Say in one clause what a reader found wrong in a file."""
+    """Return in one clause what a reader found wrong in a file."""
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"line {line[1]}" if line else "a line"

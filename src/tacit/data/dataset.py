@@ -1,4 +1,4 @@
-"""A table with a label column, and where it comes from."""
+"""A table with a label column, and its source."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Dataset"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dataset:
-    """Rows in memory, which column is the label, which are features, and whose data it is.
+    """Rows in memory, with their label column, their feature columns, and their source.
 
     Parameters
     ----------
     features
-        The columns a model may use; a column that is neither (a split, a time) is in ``table`` alone.
+        The columns that a model may use; a column that is neither (a split, a time) is only in ``table``.
     class_names
-        What the sorted values of the label stand for, where they are codes.
+        The meaning of the sorted values of the label, if they are codes.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Dataset:
 
     @property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
-        """The features as an :class:`~tacit.data.Encoder` of these rows makes them numbers, in their own units."""
+        """The features as numbers in their own units, by an :class:`~tacit.data.Encoder` of these rows."""
         return Encoder.fitted(self.table, self.features, chosen=True).encode(self.table)
 
     @property
     def y(self) -> NDArray[Any]:
-        """The labels in row order, as they are: int64 or str."""
+        """The labels in row order, unchanged: int64 or str."""
         return label_column(self.table, self.label)
 
     @property

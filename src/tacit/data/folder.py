@@ -26,14 +26,14 @@ def read_data_file(
     split: str | None = None,
     folder: Folder = None,
 ) -> pa.Table:
-    """Return a Parquet file of the data folder, or say which file goes where.
+    """Return a Parquet file of the data folder, or raise with the file that belongs there.
 
     Parameters
     ----------
     columns
         The columns it must have; others are read too.
     split
-        Keep the rows whose column ``split`` says this.
+        Keep the rows with this value in the column ``split``.
     """
     path = _locate(file, what, folder or os.environ.get(_VARIABLE))
     try:
@@ -50,9 +50,9 @@ def read_data_file(
 
 def _locate(file: str, what: str, folder: Folder) -> Path:
     if not folder:
-        raise InvalidInput(f"{_VARIABLE} is not set; set it to the folder that holds {file} ({what})")
+        raise InvalidInput(f"{_VARIABLE} is not set; set it to the folder with {file} ({what})")
     if not Path(folder).is_dir():
-        raise InvalidInput(f"{folder} is no folder; name the folder that holds {file} ({what}) in {_VARIABLE}")
+        raise InvalidInput(f"{folder} is no folder; name the folder with {file} ({what}) in {_VARIABLE}")
     path = Path(folder) / file
     if not path.is_file():
         raise InvalidInput(f"{what} is not there; put {file} into {folder}")

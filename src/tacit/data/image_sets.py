@@ -28,9 +28,9 @@ class Images:
     Parameters
     ----------
     images
-        uint8; (n, height, width, 3), or (n, height, width) where there is no color.
+        uint8; (n, height, width, 3), or (n, height, width) without color.
     coarse_labels, coarse_names
-        The same for a coarser set of classes, where there is one.
+        The same for a coarser set of classes, if there is one.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HumanLabels:
-    """What people said the training images of CIFAR-100 show, beside the official labels; fine and coarse."""
+    """Labels by people for the training images of CIFAR-100, beside the official ones; fine and coarse."""
 
     clean: NDArray[np.int64]
     noisy: NDArray[np.int64]
@@ -146,12 +146,12 @@ def _decode(rows: pa.Table, *, mode: str, shape: tuple[int, ...]) -> NDArray[np.
 
 
 def _decode_strip(strip: bytes, mode: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Read n images of one width from a WebP image in which they stand one above the other."""
+    """Read n images of one width from a WebP image in which they are stacked vertically."""
     try:
         with load_extra("PIL.Image", extra="images").open(io.BytesIO(strip)) as image:
             pixels = np.asarray(image.convert(mode))
     except OSError:
-        raise InvalidInput("a strip of images is damaged and cannot be decoded as WebP; get the file anew") from None
+        raise InvalidInput("a strip of images is damaged and cannot be decoded as WebP; get the file again") from None
     n, height, width = shape[:3]
     if pixels.shape[:2] != (n * height, width):
         raise InvalidInput(f"a strip of images must be {width} x {n * height}, got {pixels.shape[1]} x {len(pixels)}")

@@ -1,4 +1,4 @@
-"""What learning from a release returns: a model of rows as they are in a table."""
+"""The result of learning from a release: a model of the rows of a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LearnedModel", "Report"]
 
 
 class Report(Protocol):
-    """How good a model is: a sentence or two, and plain JSON."""
+    """The evaluation of a model: a sentence or two, and plain JSON."""
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the numbers."""
@@ -55,7 +55,7 @@ class LearnedModel:
 
     @property
     def notes(self) -> list[str]:
-        """What became of the columns, where a reader should know."""
+        """What a reader should know about the encoding of the columns."""
         return self.encoder.notes()
 
     def _encode(self, table: object) -> NDArray[np.float64]:

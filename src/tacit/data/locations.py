@@ -1,4 +1,4 @@
-"""What a table's name means: a path, a pattern, a folder, standard input or a URL; found without opening anything."""
+"""The meaning of a table's name: a path, a pattern, a folder, standard input or a URL; nothing is opened."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TABLE_ENDINGS = tuple(ending for kind in ("Parquet", "Arrow", "CSV", "JSON") fo
 
 
 def is_location(text: str) -> bool:
-    """Say whether a name is a URL or standard input rather than a path."""
+    """Return whether a name is a URL or standard input rather than a path."""
     return text == STDIN or _URL.match(text) is not None
 
 
 def check_source(source: object) -> None:
-    """Raise if a table's name is a path where nothing is; what is there is not opened."""
+    """Raise if a table's name is a path that does not exist; nothing is opened."""
     if isinstance(source, list | tuple):
         for one in source:
             check_source(one)
@@ -38,7 +38,7 @@ def check_source(source: object) -> None:
 def files_read(*sources: object) -> list[Path]:
     """Return the files that tables are read from, none of which may be replaced; a table in memory or a URL has none.
 
-    A name under which nothing is has none either: reading it raises.
+    A name that does not exist has none either: reading it raises.
 
     Examples
     --------

@@ -16,7 +16,7 @@ __all__ = ["numeric_matrix"]
 
 
 def numeric_matrix(rows: pa.Table, *, columns: Sequence[str]) -> NDArray[np.float64]:
-    """Return numeric and truth-value columns as a float64 matrix, with NaN where a value is missing."""
+    """Return numeric and truth-value columns as a float64 matrix, with NaN for missing values."""
     for name in columns:
         kind = rows.schema.field(check_present(name, rows.column_names, argument="columns")).type
         if not _is_numeric(kind):

@@ -1,4 +1,4 @@
-"""Column names: told apart, and found or suggested."""
+"""Column names: checked for duplicates, and found or suggested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LISTED = 12
 
 
 def check_names(names: Iterable[str], *, source: str) -> None:
-    """Refuse no names at all, and names that are equal or equal but for case, which SQL does not tell apart."""
+    """Raise if there are no names, or if two are equal, or equal but for case, which SQL does not distinguish."""
     seen: dict[str, str] = {}
     for name in names:
         earlier = seen.get(name.casefold())

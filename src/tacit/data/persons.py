@@ -1,4 +1,4 @@
-"""At most so many rows of each person."""
+"""A bound on the rows of each person."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["ROWS_PUBLIC", "draw_seed", "limit_rows", "limit_table"]
 
 ROWS_PUBLIC = "how many rows each person has is public"
-"""What a guarantee for persons assumes: rows beyond the bound are left out, so their number shows in the release."""
+"""The assumption of a guarantee for persons: rows beyond the bound are left out, and the release shows how many."""
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """Draw a public seed for :func:`limit_rows`; it reveals nothing of what else the generator draws."""
+    """Draw a public seed for :func:`limit_rows`; it reveals nothing about the generator's other draws."""
     return int(rng.integers(2**63))
 
 
 def limit_rows(person: pa.ChunkedArray, *, rows: int, seed: int) -> NDArray[np.int64]:
     """Return the numbers of at most ``rows`` rows of each person, chosen at random by a seed, in ascending order.
 
-    Whoever has the column finds the same rows again. Whoever has only the seed does not learn how many there are.
+    Anyone who has the column finds the same rows again. The seed alone does not reveal how many there are.
     """
     if person.null_count:
-        raise InvalidInput(f"must say whose row it is in every row, got {person.null_count} missing", field="person")
+        raise InvalidInput(f"must identify the person of every row, got {person.null_count} missing", field="person")
     whose = person.combine_chunks().dictionary_encode().indices.to_numpy()
     draws = np.random.Philox(key=seed).random_raw(len(whose))  # raw draws stay the same from NumPy to NumPy
     by_person = np.lexsort((draws, whose))
@@ -45,7 +45,7 @@ def limit_table(
 ) -> ibis.Table:
     """Return the columns of a table with at most ``rows`` rows of each person, drawn at random."""
     if table.get_backend().name != "duckdb":
-        raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
+        raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
     read = read_rows(table, columns=[*columns, person])
     used = limit_rows(read[person], rows=rows, seed=draw_seed(rng))
     return as_ibis(open_table(read.select(list(columns)).take(pa.array(used))))

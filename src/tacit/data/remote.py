@@ -1,4 +1,4 @@
-"""Rows that are in no local file: standard input, a file in an object store, a table of a database."""
+"""Rows outside local files: standard input, a file in an object store, a table of a database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STORES = ("s3", "gs", "gcs", "az", "azure", "r2", "http", "https", "hf")
 
 @cache
 def spooled_stdin() -> Path:
-    """Return standard input as a file that only this user reads, kept until the process ends: it is read twice."""
+    """Return standard input as a file that only this user can read, kept until the process ends: it is read twice."""
     if sys.stdin.isatty():
         raise InvalidInput("- reads a table from standard input; pipe one into the command")
     path = Path(private_folder().name) / "stdin"

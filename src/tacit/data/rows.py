@@ -1,4 +1,4 @@
-"""Bring rows of a lazy table into memory, in order, and check the column that holds the labels."""
+"""Read rows of a lazy table into memory, in order, and check the label column."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ def parse_once(table: ibis.Table, source: object, *, columns: Sequence[str]) -> 
 def label_column(
     table: View | ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
 ) -> NDArray[Any]:
-    """Return the labels in row order as int64, float64, bool or str, or raise if they cannot serve as labels.
+    """Return the labels in row order as int64, float64, bool or str, or raise if they are not valid labels.
 
-    Labels are refused that are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
-    text, or partly numbers and partly words (what a CSV column of ``1``, ``2`` and ``unknown`` becomes).
+    Labels are rejected if they are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
+    text, or partly numbers and partly words (such as a CSV column of ``1``, ``2`` and ``unknown``).
 
     Parameters
     ----------
     table
-        A lazy table, or its rows as ``read_rows`` returns them: take both the features and the labels from the
-        same rows where the order of a database is not fixed.
+        A lazy table, or its rows from ``read_rows``: if a database has no fixed order, take both the features and the
+        labels from the same rows.
     least_classes
-        How many different values there must be; 1 lets a constant pass.
+        How many different values there must be; 1 allows a constant.
     as_text
-        Take all values as words, so that codes such as 250 and E11 may be classes side by side.
+        Read all values as strings, so that codes such as 250 and E11 can both be classes.
     """
     rows = table if isinstance(table, pa.Table) else read_rows(table, columns=[_find(name, table.columns)])
     column = _plain(rows[_find(name, rows.column_names)].combine_chunks())
@@ -114,12 +114,12 @@ def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
     if pa.types.is_boolean(kind):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise InvalidInput(f"label column {name!r} must hold numbers, text or truth values, got {kind}")
+        raise InvalidInput(f"label column {name!r} must have numbers, text or truth values, got {kind}")
     try:
         numbers = column.cast(pa.int64()) if pa.types.is_integer(kind) else as_floats(column)
         return np.asarray(numbers.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
-        raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; take them as text") from None
+        raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; convert them to text") from None
 
 
 def _words(column: pa.Array, name: str, *, as_text: bool) -> NDArray[np.str_]:
@@ -130,7 +130,7 @@ def _words(column: pa.Array, name: str, *, as_text: bool) -> NDArray[np.str_]:
     if numbers and others and not as_text:
         raise InvalidInput(
             f"label column {name!r} mixes numbers such as {numbers[0]!r} and words such as {others[0]!r}; "
-            "make them all the same, or take all values as text"
+            "make them all the same, or read all values as text"
         )
     codes: NDArray[np.int32] = encoded.indices.to_numpy()
     return np.asarray(words, dtype=np.str_)[codes]

@@ -52,8 +52,8 @@ def open_table(
         input.
         ``URL#TABLE`` or ``URL#SELECT ...`` for a database that Ibis connects to; a URL of an object store or the web,
         as DuckDB reads it. ``bundled:NAME`` for a set that comes with tacit. Or a pandas or polars frame, a pyarrow
-        table, dataset or record batch reader, or an Ibis table, which is returned as it is. A record batch reader is
-        read to its end into DuckDB. A pandas index is left out.
+        table, dataset or record batch reader, or an Ibis table, which is returned unchanged. A record batch reader is
+        read completely into DuckDB. A pandas index is left out.
     engine
         ``"spark"`` reads Parquet, or a table of its catalog, by Spark.
     memory
@@ -110,7 +110,7 @@ def _is_ibis(source: object) -> TypeGuard[ibis.Table]:
 
 
 def _is_a(source: object, module: str, kind: str) -> bool:
-    """Say whether an object is of a package's class; the package is not imported, as whoever made the object did."""
+    """Return whether an object is of a package's class, without importing the package."""
     imported = sys.modules.get(module)
     return imported is not None and isinstance(source, getattr(imported, kind))
 

@@ -60,7 +60,7 @@ def criteo(*, folder: Folder = None) -> Dataset:
 def talkingdata(*, folder: Folder = None) -> Dataset:
     """Return 100,000 clicks on advertisements by app, device, system and channel: 227 led to a download.
 
-    ``click_time`` is in the table, as text that sorts by time; ``attributed_time`` too, which tells the label.
+    ``click_time`` is in the table, as text that sorts by time; ``attributed_time`` too, which reveals the label.
     """
     features = ("ip", "app", "device", "os", "channel")
     columns = (*features, "click_time", "is_attributed")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["View", "as_ibis", "literal", "quoted", "union_views"]
 
 _NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
-"""Types that a union makes one of."""
+"""Types that a union unifies."""
 
 _unused: list[Callable[[], object]] = []
 
@@ -37,7 +37,7 @@ class View:
 
     @classmethod
     def of_query(cls, query: str) -> View:
-        """Return a view of what a query gives; each reading runs it."""
+        """Return a view of a query; each reading runs it."""
         name = _new_name()
         connection().execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
         return cls._named(name)
@@ -82,7 +82,7 @@ class View:
         return self._select(columns).to_arrow_table()
 
     def is_empty(self) -> bool:
-        """Say whether there is no row."""
+        """Return whether there is no row."""
         return connection().execute(f"FROM {quoted(self.name)} LIMIT 1").fetchone() is None
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
@@ -122,7 +122,7 @@ def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | 
 
 
 def _partitions(view: View, file: Path, folder: Path | None) -> dict[str, str]:
-    """The columns that the names of folders state, as Hive writes them."""
+    """The columns in the names of folders, as Hive writes them."""
     if folder is None:
         return {}
     pairs = [part.partition("=") for part in file.relative_to(folder).parts[:-1]]

@@ -12,11 +12,11 @@ __all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage
 
 @dataclass(frozen=True, kw_only=True)
 class Fisher(Choice):
-    """Fisher's classifier, which takes the noise out of covariance and labels."""
+    """Fisher's classifier, corrected for the noise of covariance and labels."""
 
     name: ClassVar[str] = "fisher"
     rule: Literal["independence", "full"] = field(
-        default="independence", metadata=about("Variances alone, or the whole covariance, which needs rows.")
+        default="independence", metadata=about("Variances only, or the whole covariance, which requires rows.")
     )
 
 
@@ -29,14 +29,14 @@ class Linkage(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class RowMembership(Choice):
-    """Tell rows of the protected table from rows that were never used."""
+    """Distinguish rows of the protected table from rows that were never used."""
 
     name: ClassVar[str] = "membership"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Canaries(Choice):
-    """Tell records in opposite corners of the ranges apart, under fresh noise of the release's scale."""
+    """Distinguish records in opposite corners of the ranges, under fresh noise of the release's scale."""
 
     name: ClassVar[str] = "canaries"
     records: int = field(
@@ -58,13 +58,13 @@ HELP = {
 
     Example: tacit features protect visits.csv --label ill --mechanism totals --ranges '*=-3,3' --epsilon 1 --delta 1e-6
     """,
-    "learn": """Learn Fisher's classifier from a release, with the noise that the release states taken out.
+    "learn": """Learn Fisher's classifier from a release, corrected for the noise that the release states.
 
     Learning costs nothing more. Accuracy on a test table is outside the guarantee.
 
     Example: tacit features learn visits.features.parquet --test later.csv
     """,
-    "attack": """Link released rows to rows of the protected table, or tell members from rows never used.
+    "attack": """Link released rows to rows of the protected table, or distinguish members from rows never used.
 
     By default: membership with --data, linkage with --truth alone, canaries with neither. Linkage uses the order of
     the rows to count correct links, not to find them.

@@ -53,7 +53,7 @@ class Plan(EncodedPlan):
     label_epsilon: float | None = field(
         default=None,
         metadata=about(
-            "The part of epsilon for labels of released rows. Default: as theory divides epsilon.",
+            "The part of epsilon for labels of released rows. Default: the best share in theory.",
             rule="a finite number > 0",
             holds=_is_positive,
         ),
@@ -61,14 +61,14 @@ class Plan(EncodedPlan):
     selection_epsilon: float | None = field(
         default=None,
         metadata=about(
-            "The part of epsilon that selects columns. Default: as theory divides epsilon.",
+            "The part of epsilon that selects columns. Default: the best share in theory.",
             rule="a finite number > 0",
             holds=_is_positive,
         ),
     )
     score: Literal["distance", "t"] = field(
         default="distance",
-        metadata=about("What columns are selected by: the distance of class means, or that in standard deviations."),
+        metadata=about("The score of columns: the distance of class means, or that distance in standard deviations."),
     )
     class_rows: tuple[int, ...] | None = field(
         default=None,

@@ -1,4 +1,4 @@
-"""How to learn from a release of labels and how to attack it, by name; and what each command says of itself."""
+"""The methods that learn from released labels and attack them, and the help of the three commands."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ HELP = {
     """,
     "learn": """Train a model on released labels, and report its accuracy.
 
-    Without --test, part of the rows is held out and judged by their released labels: an unbiased estimate inside the
-    guarantee. Features are those of the release, or of --data, which has its rows.
+    Without --test, part of the rows is held out and evaluated by their released labels: an unbiased estimate inside the
+    guarantee. Features come from the release, or from --data, a table with the same rows.
 
     Example: tacit labels learn visits.labels.parquet --test checked.csv
 
@@ -108,8 +108,9 @@ HELP = {
     """,
     "attack": """Guess each label from a release, with and without features.
 
-    Without --truth: how sure the attacker is, and the largest advantage that the guarantee allows. With it: how many
-    guesses are right, and whether the labels were randomized as claimed; if they were not, the exit code is 1.
+    Without --truth it prints the expected share of correct guesses, and the largest advantage that the guarantee
+    allows. With --truth it counts correct guesses and tests whether the labels were randomized as claimed; if they
+    were not, the exit code is 1.
     canaries hide a coin in every label of --truth, protect these labels by the same plan, and bound epsilon by the
     coins that the new release reveals.
 

@@ -1,4 +1,4 @@
-"""What is asked of a release of labels."""
+"""The plan of a release of labels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Plan(kernel.Plan):
     """
 
     surface: ClassVar[str] = "labels"
-    unused: ClassVar[Mapping[str, str]] = {"delta": "the mechanisms of labels keep pure epsilon"}
+    unused: ClassVar[Mapping[str, str]] = {"delta": "the mechanisms of labels have pure epsilon"}
 
     features: tuple[str, ...] = field(
         default=(),
@@ -62,12 +62,13 @@ class Plan(kernel.Plan):
         ),
     )
     missing: Literal["refuse", "public"] = field(
-        default="refuse", metadata=about("Rows without a label: refuse them, or declare public which rows they are.")
+        default="refuse",
+        metadata=about("Rows without a label: reject them, or declare it public which rows these are."),
     )
     shuffle: bool = field(default=False, metadata=about("Release the rows in random order."))
 
     def check(self) -> None:
-        """Raise if two fields do not fit each other."""
+        """Raise if two fields contradict each other."""
         super().check()
         if self.epsilon is None:
             raise InvalidInput("must be a number: labels are not released without a guarantee", field="epsilon")
@@ -132,7 +133,7 @@ class Plan(kernel.Plan):
         return Trial(bound=None if self.mechanism.numbers or self.person is not None else "canaries")
 
     def request(self) -> str:
-        """Return what makes two requests the same one: in whatever order classes are listed, 1 or 1.0."""
+        """Return the identity of a request: reordering classes, or writing 1.0 for 1, is the same request."""
         if self.classes is None:
             return super().request()
         words = [_plain(word) for word in self.classes]

@@ -1,4 +1,4 @@
-"""What a leak is: from attack scores and guesses to rates, intervals, and the epsilon they prove."""
+"""Leaks: from attack scores and guesses to rates, intervals, and lower bounds on epsilon."""
 
 from tacit.leak.beliefs import LabelBeliefs
 from tacit.leak.canaries import PlantedCanaries, plant_canaries

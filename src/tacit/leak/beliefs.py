@@ -1,4 +1,4 @@
-"""What an attacker believes of every label after a release, and a baseline attacker without it."""
+"""The beliefs of an attacker about every label after a release, and of a baseline attacker without it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class LabelBeliefs:
 
     @property
     def guesses(self) -> NDArray[np.int64]:
-        """The most probable class of each row; ``ABSTAIN`` where nothing was released."""
+        """The most probable class of each row; ``ABSTAIN`` if nothing was released for it."""
         best = self.beliefs.argmax(axis=1)
         return np.asarray(best if self.present is None else np.where(self.present, best, ABSTAIN), dtype=np.int64)
 
     @property
     def confidence(self) -> Array:
-        """How probable the attacker holds each guess to be."""
+        """The attacker's probability of each guess."""
         return np.asarray(self.beliefs.max(axis=1))
 
     @property
@@ -54,7 +54,7 @@ class LabelBeliefs:
 
     @property
     def largest_advantage(self) -> float:
-        """The largest expected advantage over the baseline that the guarantee allows, if ``prior`` is right.
+        """The largest expected advantage over the baseline that the guarantee allows, if ``prior`` is correct.
 
         max over k of e^epsilon P_k/(e^epsilon + k - 1), P_k the mass of the k likeliest labels, less P_1, averaged
         over rows. Never above tanh(epsilon/4); for two classes tanh(epsilon/2)/2.
@@ -64,14 +64,14 @@ class LabelBeliefs:
         return largest_advantage(self.prior, epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
     def leak(self, truth: ArrayLike, *, baseline: float | None = None, level: float = 0.95) -> Leak:
-        """Measure the guesses by the true labels, which are outside the release and used for nothing else.
+        """Measure the guesses with the true labels, which are not in the release and are used for nothing else.
 
         Parameters
         ----------
         baseline
             None: the advantage over the baseline attacker, row by row, without a bound on epsilon. A number: the
             largest probability that any of these labels had without the release, such as 1/K for labels drawn
-            uniformly; then the leak proves an epsilon.
+            uniformly; then the leak has a lower bound on epsilon.
         """
         delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
         against = self.baseline if baseline is None else baseline

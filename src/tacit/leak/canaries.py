@@ -20,14 +20,14 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlantedCanaries:
-    """Rows that carry their own label or another one, as a fair coin fell. Secret until the release is out.
+    """Rows that have their own label or another one, by a fair coin; secret until the release is published.
 
     Parameters
     ----------
     labels
-        The whole column with the canaries in it: what the release is made from.
+        The whole column with the canaries, from which the release is made.
     own, other
-        The two labels, as class codes, that each canary could carry.
+        The two labels, as class codes, that each canary could have.
     """
 
     labels: Any
@@ -78,9 +78,9 @@ def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.rando
     labels
         The private labels: 0, ..., ``classes`` - 1; rows with a negative one have none and are left alone.
     count
-        How many canaries. They prove most where only noise hides each of them.
+        How many canaries. The bound is largest if only noise hides each of them.
     rng
-        Chooses rows, labels and coins. It must not be the one that randomizes the release.
+        Chooses rows, labels and coins. It must not be the generator that randomizes the release.
     """
     codes = np.asarray(labels, dtype=np.int64)
     K, labeled = check_count(classes, name="classes", least=2), np.flatnonzero(codes >= 0)

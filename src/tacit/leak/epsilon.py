@@ -1,4 +1,4 @@
-"""What an attack's error rates prove: no mechanism with a smaller epsilon could have allowed them."""
+"""Lower bounds on epsilon from an attack's error rates, which no mechanism with a smaller epsilon allows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EpsilonBound:
     value
         Every (epsilon, delta) guarantee with an epsilon below this is refuted.
     delta
-        The delta it holds for, and so for every smaller one.
+        The delta of the bound, which also holds for every smaller delta.
     """
 
     value: float
@@ -92,9 +92,9 @@ def epsilon_from_rates(
 
     epsilon >= max(log((TPR_low - delta)/FPR_high), log((1 - FPR_high - delta)/(1 - TPR_low))).
 
-    Each trial must be independent of the others: one score a run, or a mechanism that treats every unit by
-    itself. Many units scored on one trained model are not: use :func:`tacit.leak.epsilon_one_run`. The rule
-    that guesses is fixed before these trials are seen.
+    Each trial must be independent of the others: one score per run, or a mechanism that treats every unit
+    separately. Many units scored on one trained model are not: use :func:`tacit.leak.epsilon_one_run`. The guessing
+    rule must be fixed before these trials are seen.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def epsilon_from_rates(
     Returns
     -------
     float or array
-        At least 0, rounded down; an array where a count is one.
+        At least 0, rounded down; an array if a count is one.
 
     References
     ----------
@@ -132,7 +132,7 @@ def epsilon_from_rates(
 
 
 def round_down(epsilon: NDArray[np.float64], *, trials: NDArray[np.int64]) -> NDArray[np.float64] | float:
-    """Return a bound that float rounding cannot have lifted, and never below 0."""
+    """Return a bound that float rounding cannot have raised, and never below 0."""
     margin = _ROUNDING + _ROUNDING_A_TRIAL * trials
     down = np.maximum(epsilon - margin * (1 + np.abs(epsilon)), 0.0)
     return down if down.ndim else float(down)

@@ -1,4 +1,4 @@
-"""From label guesses to a leak: K classes, and the attack may leave rows out."""
+"""From label guesses to a leak: K classes, and the attack may abstain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["ABSTAIN", "leak_from_guesses"]
 
 ABSTAIN = -1
-"""The guess that stands for none."""
+"""The guess of an attack that abstains."""
 
 
 def leak_from_guesses(
@@ -27,19 +27,19 @@ def leak_from_guesses(
 ) -> Leak:
     """Measure an attack that guesses labels from a release.
 
-    The rate is the share of right guesses among those made. With a number as baseline, the bound on epsilon says
-    that a guess's odds cannot have grown by more than e^epsilon over the baseline's; it holds for guesses about
-    one run, and is that of :func:`tacit.leak.epsilon_one_run` with the baseline as prior. With a baseline attacker's
-    guesses the advantage is paired, row by row, and nothing is proved about epsilon: a baseline that guesses badly
-    would make any release look bad.
+    The rate is the share of correct guesses among those made. With a number as baseline, the bound on epsilon uses
+    that the odds of a guess can grow by at most e^epsilon over the baseline's; it holds for guesses about one run, and
+    is that of :func:`tacit.leak.epsilon_one_run` with the baseline as prior. With a baseline attacker's guesses the
+    advantage is paired, row by row, and there is no bound on epsilon: a baseline that guesses badly would make any
+    release look bad.
 
     Parameters
     ----------
     guesses
-        A class 0, 1, ... a row, or ``ABSTAIN`` (-1).
+        A class 0, 1, ... per row, or ``ABSTAIN`` (-1).
     baseline
         The best rate without the release on the rows guessed (for the bound: the largest probability that any of
-        those rows' labels had beforehand), or the guesses of an attacker who did not see the release.
+        those rows' labels had beforehand), or the guesses of a baseline attacker.
     delta
         The delta of the guarantee under test; if it is > 0 the number of guesses is fixed beforehand.
 
@@ -56,7 +56,7 @@ def leak_from_guesses(
     guessed = _same_rows(_labels(guesses, "guesses", least=ABSTAIN), labels, "guesses")
     made = guessed != ABSTAIN
     if not made.any():
-        raise InvalidInput("must hold at least one guess, got only abstentions", field="guesses")
+        raise InvalidInput("must have at least one guess, got only abstentions", field="guesses")
     right = guessed[made] == labels[made]
     level = check_level(level)
     if np.ndim(baseline) == 0:
@@ -109,17 +109,17 @@ def _rate(baseline: float | ArrayLike) -> float:
     except (TypeError, ValueError):
         rate = np.nan
     if not 0 < rate < 1:
-        raise InvalidInput(f"must be a rate in (0, 1) or one guess a row, got {baseline!r}", field="baseline")
+        raise InvalidInput(f"must be a rate in (0, 1) or one guess per row, got {baseline!r}", field="baseline")
     return rate
 
 
 def _labels(values: ArrayLike, name: str, *, least: int) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
-        raise InvalidInput(f"{name} must be one class a row, got shape {array.shape}")
+        raise InvalidInput(f"{name} must be one class per row, got shape {array.shape}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = int((~np.isfinite(array)).sum())
-        raise InvalidInput(f"{name} must not hold NaN or infinity, got {bad} among {len(array)} rows")
+        raise InvalidInput(f"{name} must not contain NaN or infinity, got {bad} among {len(array)} rows")
     if array.dtype.kind not in "biuf" or np.any(array != np.floor(array)) or array.min() < least:
         also = " or -1 to abstain" if least == ABSTAIN else ""
         raise InvalidInput(f"{name} must be classes 0, 1, 2, ...{also}, got {array[:5].tolist()}")

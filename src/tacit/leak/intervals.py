@@ -1,4 +1,4 @@
-"""Exact confidence limits for a rate that was counted."""
+"""Exact confidence limits for a counted rate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class IntervalSides(StrEnum):
-    """Which limits an interval has: both, or one with the whole error on its side."""
+    """The limits of an interval: both, or one with the whole error on its side."""
 
     BOTH = "both"
     LOWER = "lower"
@@ -35,7 +35,7 @@ class IntervalSides(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A range that holds the true value with probability at least ``level``."""
+    """A range that contains the true value with probability at least ``level``."""
 
     low: float
     high: float
@@ -59,7 +59,7 @@ def clopper_pearson(
 ) -> Interval:
     """Bound a rate from ``successes`` of ``trials`` independent trials, with exact coverage.
 
-    With error a on a side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
+    With error a per side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
     1 - a quantile of Beta(k + 1, n - k).
 
     Parameters
@@ -82,7 +82,7 @@ def clopper_pearson(
 def difference_interval(first: tuple[int, int], second: tuple[int, int], *, level: float = 0.95) -> Interval:
     """Bound the difference of two rates by an exact interval for each, half of the error to either.
 
-    Nothing is assumed about how the two depend on each other, so counts of the same rows will do.
+    The two rates may depend on each other, so counts of the same rows are allowed.
     """
     half = (1 + check_level(level)) / 2
     one, other = clopper_pearson(*first, level=half), clopper_pearson(*second, level=half)
@@ -92,7 +92,7 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], *, leve
 def lower_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
     """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    # Beta(0, .) has no quantiles: zero successes prove nothing
+    # Beta(0, .) has no quantiles: zero successes give the limit 0
     return np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, alpha))
 
 

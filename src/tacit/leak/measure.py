@@ -1,4 +1,4 @@
-"""What an attack measured, with what it proves: every attack of every surface ends here."""
+"""The result of an attack, with its lower bound on epsilon; every attack of every surface returns it."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ __all__ = ["Leak"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak:
-    """How often an attack succeeds, how often it would have without the release, and the epsilon that proves.
+    """How often an attack succeeds, how often it would without the release, and a lower bound on epsilon.
 
     Parameters
     ----------
     baseline
         The rate without the release.
     baseline_right, baseline_trials
-        The counts behind the baseline, where it was measured.
+        The counts behind the baseline, if it was measured.
     examples
-        How many the attack chose its trials from, where it might leave some out: the bound depends on it.
+        The number of rows that the attack chose its trials from, if it may abstain: the bound depends on it.
     thresholds
-        Among how many thresholds the best was chosen: intervals and bound are corrected for it.
+        The number of thresholds that were tried: intervals and bound are corrected for the choice.
     rate_of, baseline_of
-        What the two rates are, as the sentence says them.
+        The words for the two rates in the sentence.
     after
         The attacker's beliefs after the release, as (rows, classes) probabilities: the next attack's ``before``.
     guesses
-        A row per guess, for whoever may see them.
+        One row per guess; as confidential as the labels.
     notes
-        Sentences that belong before the measurement: what is certain, what was assumed.
+        Sentences before the measurement: what is certain, what was assumed.
     facts
-        What this attack found beyond the rates, as plain JSON.
+        Other results of this attack, as plain JSON.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Leak:
 
     @property
     def rate(self) -> float:
-        """How often the attack succeeded; NaN where nothing was counted."""
+        """How often the attack succeeded; NaN if nothing was counted."""
         return self.right / self.trials if self.trials else math.nan
 
     @property
@@ -88,14 +88,14 @@ class Leak:
 
     @property
     def epsilon_lower_bound(self) -> float:
-        """The empirical lower bound on epsilon; 0, which always holds, where the attack has none."""
+        """The empirical lower bound on epsilon; 0, which always holds, if the attack has none."""
         return 0.0 if self.bound is None else self.bound.value
 
     def exceeds(self, guarantee: Guarantee) -> bool:
-        """Say whether the proved epsilon is above a guarantee: then the guarantee or the attack is wrong.
+        """Return whether the lower bound on epsilon is above a guarantee: then the guarantee or the attack is wrong.
 
-        The unit is the caller's duty: what the attack's two worlds differ in must be what the guarantee protects.
-        A bound proved at some delta refutes guarantees at that delta or a smaller one.
+        The caller must match the unit: the attack's two worlds must differ in what the guarantee protects. A bound at
+        some delta applies to guarantees at that delta or a smaller one.
         """
         if self.bound is None:
             raise InvalidInput("this leak has no epsilon bound to compare with a guarantee")
@@ -147,13 +147,13 @@ class Leak:
                 roc=None if roc is None else RocCurve.from_json(roc),
             )
         except KeyError as missing:
-            raise InvalidInput(f"a leak must say its {missing.args[0]}") from None
+            raise InvalidInput(f"a leak must have its {missing.args[0]}") from None
 
     @classmethod
     def uncounted(
         cls, *, notes: Sequence[str], facts: Mapping[str, Any], guesses: pa.Table | None = None, level: float = 0.95
     ) -> Leak:
-        """Return what an attack found where there is no truth to count right guesses against."""
+        """Return the result of an attack without a truth to count correct guesses."""
         return cls(
             right=0,
             trials=0,

@@ -1,8 +1,8 @@
-"""Epsilon from a single run in which many units carried secrets drawn at random.
+"""Lower bounds on epsilon from a single run in which many units had random secrets.
 
-m units each carry a secret that the auditor drew: a fair coin decides whether the unit was in the data, or
-which of two labels it had; more generally a label whose likeliest value has prior probability ``prior``. From
-the release the attacker guesses r of them and is right v times. W counts successes of r draws with probability
+m units each have a secret that the auditor drew: a fair coin decides whether the unit was in the data, or which of
+two labels it had; more generally a label whose likeliest value has prior probability ``prior``. From the release
+the attacker guesses r of them, and v guesses are correct. W counts successes of r draws with probability
 q, where q/(1 - q) = e^epsilon prior/(1 - prior).
 """
 
@@ -23,7 +23,7 @@ from tacit.privacy.rounding import check_delta
 __all__ = ["epsilon_one_run"]
 
 _SLACK = 1e-9  # relative: the tails are computed to about 1e-12
-_STEPS = 100  # halvings: more than a float can tell apart
+_STEPS = 100  # halvings: more than a float can resolve
 
 
 @overload
@@ -58,7 +58,7 @@ def epsilon_one_run(
     prior: float = 0.5,
     tail: OneRunTail = SharpTail(),  # noqa: B008 - frozen, without state
 ) -> NDArray[np.float64] | float:
-    """Bound epsilon from below by the right guesses of one run.
+    """Bound epsilon from below by the correct guesses of one run.
 
     The largest epsilon at which v right guesses or more have a probability of at most 1 - level. With delta = 0
     that is the Clopper-Pearson lower limit of v of r, as log odds above the prior's.
@@ -73,12 +73,12 @@ def epsilon_one_run(
     prior
         The largest probability that any single guess could have without the release: 1/2 for a coin.
     tail
-        How the chance of v right guesses is bounded when delta > 0.
+        The bound on the probability of v correct guesses if delta > 0.
 
     Returns
     -------
     float or array
-        At least 0, rounded down; an array where a count is one.
+        At least 0, rounded down; an array if a count is one.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How likely v right guesses or more are in one run, at most, under an (epsilon, delta) guarantee.
+"""Upper bounds on the probability of v correct guesses or more in one run, under an (epsilon, delta) guarantee.
 
 W counts successes of r draws with probability q, where q/(1 - q) = e^epsilon prior/(1 - prior).
 """
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class OneRunTail(ABC):
-    """How the chance of v right guesses or more is bounded for an (epsilon, delta) mechanism."""
+    """A bound on the probability of v correct guesses or more for an (epsilon, delta) mechanism."""
 
     def p_value(
         self,
@@ -32,7 +32,7 @@ class OneRunTail(ABC):
         delta: float = 0.0,
         prior: float = 0.5,
     ) -> Array:
-        """Bound the probability of at least ``right`` right guesses."""
+        """Bound the probability of at least ``right`` correct guesses."""
         self.check_prior(prior)
         chance = expit(np.asarray(epsilon, dtype=np.float64) + logit(prior))
         v, r, m, q = np.broadcast_arrays(right, guesses, examples, chance)
@@ -48,7 +48,7 @@ class OneRunTail(ABC):
 
 @dataclass(frozen=True, slots=True)
 class SharpTail(OneRunTail):
-    """The largest probability any (epsilon, delta) mechanism can give v right guesses or more.
+    """The largest probability of v correct guesses or more under any (epsilon, delta) mechanism.
 
     P(V >= v) <= P(W >= v) + m delta P(W >= v) P(W < v)/(v P(W = v)), attained for fair coins.
 
@@ -108,7 +108,7 @@ def _below(v: Array, r: Array, q: Array) -> Array:
 
 
 def _tail_over_mass(v: Array, r: Array, q: Array, above: Array) -> Array:
-    """P(W >= v)/P(W = v); where the mass underflows, the geometric series that bounds it."""
+    """P(W >= v)/P(W = v); if the mass underflows, the geometric series that bounds it."""
     from scipy.stats import binom  # half a second of import that pure guarantees do not need
 
     mass = binom.pmf(v, r, q)

@@ -1,4 +1,4 @@
-"""What the features alone say of the labels: the part of every attack's success that no score has to answer for."""
+"""What the features alone reveal about the labels: the baseline of every attack."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["doubt_of", "feature_prior", "temper_prior"]
 
 _MANY = 100  # rows for each distinct feature row, on average, from which equal rows are counted and not modeled
 _FOLDS, _TREES = 5, 100
-_MOST_CHANCE = 1 - 1e-6  # what is left keeps the best guess, and weighs nothing against a score
+_MOST_CHANCE = 1 - 1e-6  # the rest keeps the best guess, and is negligible beside a score
 
 
 def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
     """Return the probability of every row's label from its features and no score, (rows, classes).
 
-    Where there are 100 rows or more for each distinct feature row, the shares of labels among equal rows; else a forest
-    of trees, each row judged by trees that have not seen it. The best guess from it is the label-independent baseline.
+    With 100 rows or more per distinct feature row, these are the shares of labels among equal rows; otherwise a forest
+    predicts each row by trees that have not seen it. The best guess from it is the label-independent baseline.
 
     The shares count a row's own label, which makes the baseline too good by about 0.4 sqrt(distinct rows / rows), at
-    most 4 points for two classes, where every label is a fair coin; it is less where the features tell more. Leaving
-    the own label out would cure the guess and spoil the prior: equal rows would then differ by their labels alone, so
-    that the prior would tell them, and an attack that asks for the rows in doubt first would ask in an order made by
-    the labels that it is to find.
+    most 4 points for two classes if every label is a fair coin, and less if the features reveal more. Leaving the own
+    label out would correct the guess but spoil the prior: equal rows would then differ only by their labels, so the
+    prior would reveal them, and an attack that asks for uncertain rows first would ask in an order made by the labels
+    that it is to find.
     """
     codes = np.asarray(labels)
     if len(features) != len(codes) or not len(codes):
@@ -44,10 +44,10 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
 
 
 def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mix beliefs with chance until they are as sure as they are right; the best guesses stay what they are.
+    """Mix beliefs with chance until they are calibrated; the best guesses do not change.
 
-    Trees that were grown on labels the features say little of are surer than they are right, and an attack that
-    believes them asks for the wrong rows and gives the scores too little weight.
+    If the features predict the labels poorly, trees are overconfident, and an attack that believes them asks for the
+    wrong rows and gives the scores too little weight.
     """
     right = float((prior.argmax(axis=1) == labels).mean())
     sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]
@@ -58,7 +58,7 @@ def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
 
 
 def doubt_of(prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each row the chance of its second likeliest label against its likeliest, at most 1/2.
+    """Return for each row the probability of its second likeliest label relative to its two likeliest, at most 1/2.
 
     Examples
     --------

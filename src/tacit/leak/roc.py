@@ -1,4 +1,4 @@
-"""The trade between finding members and accusing non-members, on a grid that shows rates below 1%."""
+"""ROC curves, on a grid that shows false-positive rates below 1%."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_scores"
 FPR_GRID: NDArray[np.float64] = np.concatenate(
     [[0.0], np.logspace(-5, -2, 60, endpoint=False), np.linspace(0.01, 1.0, 100)]
 )
-"""False-positive rates at which every curve is held: 20 a decade below 1%, each percent above."""
+"""The false-positive rates of every curve: 20 per decade below 1%, each percent above."""
 FPR_GRID.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocPoint:
-    """The share of members found when at most ``fpr`` of the non-members may be accused.
+    """The true-positive rate at a false-positive rate of at most ``fpr``.
 
     Parameters
     ----------
     attained
         The false-positive rate counted at the threshold that the non-members set.
     interval
-        Clopper-Pearson interval of ``tpr`` at that threshold, which the members had no part in choosing.
+        Clopper-Pearson interval of ``tpr`` at that threshold, which does not depend on the members.
     """
 
     fpr: float
@@ -66,7 +66,7 @@ class RocCurve:
     fpr, tpr
         At each false-positive rate, the largest true-positive rate of a threshold that stays within it.
     auc
-        The chance that a member scores above a non-member, ties counted half; from all scores, not the grid.
+        The probability that a member scores above a non-member, ties counted half; from all scores, not the grid.
     """
 
     fpr: NDArray[np.float64]
@@ -142,17 +142,17 @@ def check_scores(scores: ArrayLike, *, name: str) -> NDArray[np.float64]:
     if array.ndim != 1:
         raise InvalidInput(f"{name} must be one score per row (one dimension), got shape {array.shape}")
     if not len(array):
-        raise InvalidInput(f"{name} must hold at least one score, got none")
+        raise InvalidInput(f"{name} must have at least one score, got none")
     missing = int(np.isnan(array).sum())
     if missing:
-        raise InvalidInput(f"{name} must not hold NaN, got {missing} among {len(array)} scores: drop those rows")
+        raise InvalidInput(f"{name} must not contain NaN, got {missing} among {len(array)} scores: drop those rows")
     return array
 
 
 def _found(
     members: NDArray[np.float64], nonmembers: NDArray[np.float64], fpr: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count members and non-members strictly above the first non-member that may not be accused."""
+    """Count members and non-members strictly above the first non-member that must not be a false positive."""
     n = len(nonmembers)
     allowed = np.floor(fpr * n * (1 + 1e-12)).astype(np.int64)
     everyone = allowed >= n

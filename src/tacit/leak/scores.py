@@ -1,4 +1,4 @@
-"""From attack scores to a leak: a score a row, higher for rows the attack thinks were in the data."""
+"""From attack scores to a leak: one score per row, higher for rows that were probably in the data."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def leak_from_scores(
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
-    """Measure an attack that calls a row a member when its score is at or above a threshold.
+    """Measure an attack that guesses that rows with a score at or above a threshold are members.
 
-    The rate is the share of members found (TPR), the baseline the share of non-members accused (FPR).
-    The epsilon bound is that of :func:`tacit.leak.epsilon_from_rates` and needs independent scores: one a run, or
-    a mechanism that treats each row by itself. For many rows of one run use :func:`leak_from_one_run`.
+    The rate is the true-positive rate, the baseline the false-positive rate. The bound on epsilon is that of
+    :func:`tacit.leak.epsilon_from_rates` and needs independent scores: one per run, or a mechanism that treats each row
+    separately. For many rows of one run use :func:`leak_from_one_run`.
 
     Parameters
     ----------
     members, nonmembers
         One score per row; only their order counts.
     threshold
-        ``FixedThreshold``, ``HeldOut`` or ``UnionBoundThresholds``: how the threshold was kept apart from these scores.
+        ``FixedThreshold``, ``HeldOut`` or ``UnionBoundThresholds``: how the threshold was chosen.
     """
     inside = np.sort(check_scores(members, name="members"))
     outside = np.sort(check_scores(nonmembers, name="nonmembers"))
@@ -99,7 +99,7 @@ def leak_from_one_run(
     examples, guesses = len(inside) + len(outside), top + bottom
     if not 1 <= guesses <= examples:
         raise InvalidInput(f"guesses must be from 1 to the {examples} rows scored, got {top} + {bottom}")
-    # shuffled first: else the order of equal scores would tell who stood in which array
+    # shuffled first: otherwise the order of equal scores would reveal the array of each
     order = rng.permutation(examples)
     order = order[np.argsort(np.concatenate([inside, outside])[order])]
     is_member = order < len(inside)
@@ -122,7 +122,7 @@ def leak_from_one_run(
 
 
 def _at(interval: Interval, level: float) -> Interval:
-    """State the level that holds for all thresholds tried at once."""
+    """Return the method, corrected for all thresholds tried at once."""
     return Interval(low=interval.low, high=interval.high, level=level)
 
 

@@ -1,4 +1,4 @@
-"""Where to cut an attack's scores without fooling oneself: beforehand, on other scores, or corrected for."""
+"""Unbiased thresholds for an attack's scores: fixed beforehand, chosen on other scores, or corrected for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ThresholdScores(NamedTuple):
 
 
 class ThresholdRule(Protocol):
-    """A way to fix the threshold; a score at or above it is a guess of "member"."""
+    """A way to choose the threshold; a score at or above it is a guess of "member"."""
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> ThresholdScores:
         """Return the thresholds, and the scores left to evaluate them on; both sides come sorted upwards."""
@@ -90,7 +90,7 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnionBoundThresholds:
-    """Try every threshold of a list that was fixed beforehand, and pay for the choice by a union bound.
+    """Try every threshold of a list that was fixed beforehand, and correct for the choice by a union bound.
 
     Each of G thresholds is measured at confidence 1 - (1 - level)/G, so that all hold at once.
     """
@@ -109,7 +109,7 @@ class UnionBoundThresholds:
 
 
 def best_threshold(cut: ThresholdScores, *, level: float, delta: float) -> int:
-    """Return the index of the threshold that proves the largest epsilon; on a tie, has the largest advantage."""
+    """Return the index of the threshold with the largest bound on epsilon; on a tie, with the largest advantage."""
     inside, outside = (count_at_or_above(s, cut.thresholds) for s in (cut.members, cut.nonmembers))
     positives, negatives = len(cut.members), len(cut.nonmembers)
     epsilon = epsilon_from_rates(inside, positives, outside, negatives, delta=delta, level=level)
@@ -123,7 +123,7 @@ def count_at_or_above(scores: Scores, thresholds: Scores) -> NDArray[np.int64]:
 
 
 def _spread(scores: Scores) -> Scores:
-    """At most 2 * _CANDIDATES of the scores, dense in rank at both ends: extreme thresholds prove the most."""
+    """At most 2 * _CANDIDATES of the scores, dense in rank at both ends: extreme thresholds give the largest bounds."""
     ranks = np.unique(np.geomspace(1, len(scores), _CANDIDATES).round().astype(np.int64))
     spread: Scores = scores[np.concatenate([len(scores) - ranks, ranks - 1])]
     return spread

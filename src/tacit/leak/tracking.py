@@ -13,14 +13,14 @@ __all__ = ["guarantee_parameters", "leak_metrics", "load_active_run", "log_leak"
 
 
 def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "leak") -> None:
-    """Log what an attack measured, and what had been guaranteed, to the active MLflow run.
+    """Log an attack's result and the guarantee to the active MLflow run.
 
     Metrics and parameters are called ``name/...``; ``name.json`` holds both whole, for
     :meth:`tacit.leak.Leak.from_json`. MLflow does not change a parameter once it is logged: give a second guarantee of
     the same run another name.
 
-    The rates are measured on private data without noise. They are no private release: who may read the tracking
-    server must be allowed to know them.
+    The rates are measured on private data without noise. They are no private release: only people who may know them
+    should be able to read the tracking server.
     """
     mlflow = load_active_run()
     mlflow.log_params(guarantee_parameters(guarantee, name=name))
@@ -47,7 +47,7 @@ def leak_metrics(leak: Leak, *, name: str) -> dict[str, float]:
 
 
 def guarantee_parameters(guarantee: AnyGuarantee | None, *, name: str) -> dict[str, Any]:
-    """Return what was guaranteed: unit, epsilon, delta, rows, mechanism; or why nothing was."""
+    """Return the guarantee: unit, epsilon, delta, rows, mechanism; or why there is none."""
     if guarantee is None:
         return {}
     parameters: dict[str, Any] = {"guarantee": str(guarantee)}
@@ -63,9 +63,9 @@ def guarantee_parameters(guarantee: AnyGuarantee | None, *, name: str) -> dict[s
 
 
 def load_active_run() -> Any:  # noqa: ANN401
-    """Return the package mlflow, or say that it is missing or that no run is active.
+    """Return the package mlflow, or raise if it is missing or no run is active.
 
-    MLflow itself would begin a run wherever its defaults point: measured leaks go where they were sent.
+    MLflow itself would start a run at its default location; measured leaks must go only where the user sends them.
     """
     try:
         mlflow = importlib.import_module("mlflow")

@@ -1,4 +1,4 @@
-"""How often the best attacker guesses a label right: for a given mechanism, and at most for any private one."""
+"""The accuracy of the best attacker: for a given mechanism, and the upper bound for any private one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
-    """Return how often the best guess of a label from a finite mechanism's output is right.
+    """Return how often the best guess of a label from a finite mechanism's output is correct.
 
     sum over outputs z of max over labels y of prior(y) P(z | y), where P(z | y) is ``transition[y, z]``: the expected
     utility of the Bayes attack. With a row of ``prior`` per unit, the mean over units.
@@ -58,7 +58,7 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
 
 
 def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -> float:
-    """Return how much the best attacker can gain over guessing from the prior, for the leakiest mechanism.
+    """Return the largest advantage over guessing from the prior, for the leakiest mechanism.
 
     References
     ----------
@@ -69,7 +69,7 @@ def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -
 
 
 def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None = None) -> float:
-    """Return the largest advantage over all priors, for any number of classes where none is given.
+    """Return the largest advantage over all priors, for any number of classes if none is given.
 
     Pure, K classes: max over k <= K of (e^epsilon - 1)(k - 1)/(k (e^epsilon + k - 1)), so tanh(epsilon/2)/2 for two
     classes, and never more than tanh(epsilon/4). With delta: delta (1 - 1/k) + (1 - delta) times that.

@@ -1,4 +1,4 @@
-"""Is a leak below what was asked for? Decided by the interval, never by the measured value alone."""
+"""Whether a leak is below a limit, decided by its interval, never by the measured value alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def assert_leak_below(
     epsilon: float | None = None,
     guarantee: Guarantee | None = None,
 ) -> None:
-    """Raise ``AssertionError``, one sentence for each thing that does not hold, unless a leak is below what is given.
+    """Raise ``AssertionError``, with a sentence for each violated limit, unless a leak is below the given limits.
 
     The two questions are decided from opposite ends.
 
@@ -31,10 +31,10 @@ def assert_leak_below(
     most 1 - level; a release that is safe may fail. A measurement too small to decide fails.
 
     ``epsilon``, ``guarantee``: fails when the *lower* bound on epsilon is above the guarantee. The attack must show
-    that the guarantee is violated, for no attack can show that it holds. A guarantee that holds is called violated with
+    that the guarantee is violated, because no attack can show that it holds. A true guarantee is called violated with
     probability at most 1 - level; a violated guarantee may pass. A measurement so small that it could not have refuted
-    the guarantee with every guess right fails, where the leak's own trials are those of its bound. ``epsilon`` is at
-    the delta of the leak's bound; the unit of ``guarantee`` is the caller's duty, see :meth:`tacit.leak.Leak.exceeds`.
+    the guarantee with every guess correct fails, if the leak's own trials are those of its bound. ``epsilon`` is at the
+    delta of the leak's bound; the caller must match the unit of ``guarantee``, see :meth:`tacit.leak.Leak.exceeds`.
 
     Both are about the attack that was run: another may find more, and one that does worse than the baseline passes.
     A test that is repeated until it passes has no confidence left.
@@ -122,7 +122,7 @@ def _too_small(leak: Leak, bound: EpsilonBound, most: float) -> Iterator[str]:
 
 
 def _most_provable(leak: Leak, bound: EpsilonBound) -> float | None:
-    """Return what the bound would be if the attack never erred; None where other trials made it than the leak's."""
+    """Return what the bound would be if the attack never erred; None if it has other trials than the leak."""
     if bound.level != leak.interval.level:
         return None
     n, others, delta = leak.trials, leak.baseline_trials, bound.delta

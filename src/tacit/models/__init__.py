@@ -1,4 +1,4 @@
-"""A trained model is a release: train it under a guarantee, judge it, and measure what it reveals of its rows."""
+"""Trained models as releases: train them under a guarantee, evaluate them, and measure what they reveal."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How a released model is judged and attacked, and the help of the commands."""
+"""The methods that load a released model and attack it, and the help of the commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class LoadModel(Choice):
-    """Load the model as it is."""
+    """Load the model unchanged."""
 
     name: ClassVar[str] = "load"
 
@@ -34,34 +34,36 @@ class ModelAttack(Choice):
     """A way to attack a model."""
 
     black_box: bool = field(
-        default=False, metadata=about("Use outputs alone, whatever is in the file; an .onnx model is run.")
+        default=False, metadata=about("Use only the model's outputs, not its weights; an .onnx model is run.")
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarginAttack(ModelAttack):
-    """Tell rows that lie at the margin of a homogeneous two-layer ReLU network, or in the span of its weights."""
+    """Guess that rows at the margin of a homogeneous two-layer ReLU network, or in the span of its weights, are members."""
 
     name: ClassVar[str] = "margin"
     margin: float | None = field(
         default=None,
-        metadata=positive("The margin, where the attacker knows it. Default: the least output of the members."),
+        metadata=positive("The margin, if the attacker knows it. Default: the least output of the members."),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceAttack(ModelAttack):
-    """An attack that scores rows by how sure the model is of their labels."""
+    """An attack that scores rows by the model's confidence in their labels."""
 
     fair_coins: bool = field(
         default=False,
-        metadata=about("Whether a fair coin chose each row to be trained on: then an epsilon is proved."),
+        metadata=about(
+            "Whether each row was included with probability 1/2; then the leak has a lower bound on epsilon."
+        ),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossAttack(ConfidenceAttack):
-    """Call a row with a low loss a member."""
+    """Guess that a row with a low loss is a member."""
 
     name: ClassVar[str] = "loss"
 
@@ -79,7 +81,7 @@ class ShadowAttack(ConfidenceAttack):
         ),
     )
     estimator: EstimatorName = field(
-        default="logistic", metadata=about("What shadow models are, where the release does not say how it was trained.")
+        default="logistic", metadata=about("The shadow models, if the release does not state how it was trained.")
     )
 
 
@@ -99,13 +101,13 @@ class RmiaAttack(ShadowAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionAttack(ModelAttack):
-    """Read training points off the weights of a homogeneous two-layer ReLU network."""
+    """Reconstruct training points from the weights of a homogeneous two-layer ReLU network."""
 
     name: ClassVar[str] = "reconstruct"
     points: int = field(default=10, metadata=count("How many points of each label to look for."))
     steps: int = field(default=2000, metadata=count("Steps of the search."))
     margin: float | None = field(
-        default=None, metadata=positive("The margin of a network of one feature, where the attacker knows it.")
+        default=None, metadata=positive("The margin of a network of one feature, if the attacker knows it.")
     )
 
 
@@ -113,29 +115,30 @@ LearnMethod = LoadModel
 AttackMethod = MarginAttack | LossAttack | LiraAttack | RmiaAttack | ReconstructionAttack
 
 HELP = {
-    "protect": """Train a model and write it with its guarantee; the ledger pays before the first step.
+    "protect": """Train a model and write it with its guarantee, charging the ledger before the first step.
 
-    By default a two-layer ReLU network is trained by DP-SGD. Its epsilon is for one record replaced by another: the
-    number of records is public. Other tools report the smaller number for one record added or removed. label_private
-    protects labels alone; margin, early_stop and plain protect nothing and need --epsilon none.
+    By default a two-layer ReLU network is trained by DP-SGD. Its epsilon is for one record replaced by another, so
+    the number of records is public. Other tools report the smaller epsilon for one record added or removed.
+    label_private protects labels only; margin, early_stop and plain protect nothing and require --epsilon none.
 
     Example: tacit models protect visits.csv --label ill --ranges '*=0,100' --epsilon 3 --delta 1e-6 --ledger ledger.db
 
     Example: tacit models protect visits.csv --label ill --epsilon none --mechanism margin:width=200 --out model.pt
     """,
-    "learn": """Load a released model, and judge it on rows with true labels.
+    "learn": """Load a released model, and evaluate it on rows with true labels.
 
-    The model is used as it is: nothing is trained. A file that tacit did not write has no guarantee; a pickle opens
+    The model is used unchanged: nothing is trained. A file that tacit did not write has no guarantee; a pickle opens
     only with --trust.
 
     Example: tacit models learn visits.models.safetensors --test later.csv
     """,
     "attack": """Measure what a model reveals about the rows it was trained on.
 
-    --truth has rows that the model was trained on, --data rows like them that it was not; rows of --data that equal a
-    member are left out. margin: rows at the margin of a homogeneous two-layer ReLU network were trained on; "covered"
-    says whether that is proved for these rows at an exact KKT point, expected, or neither. loss: a low loss says
-    "trained on". lira, rmia: the same, compared with shadow models. reconstruct: training points from the weights.
+    --truth has rows that the model was trained on, --data similar rows that it was not; rows of --data that equal a
+    member are left out. margin guesses that rows at the margin of a homogeneous two-layer ReLU network were trained
+    on; "covered" is whether that is proved for these rows at an exact KKT point, expected, or neither. loss guesses
+    that rows with a low loss were trained on. lira and rmia compare the loss with that of shadow models. reconstruct
+    finds training points from the weights.
     Default: margin for a network trained to its margin, and for such a network of which nothing is known; else loss.
 
     Example: tacit models attack model.pt --truth visits.csv --data later.csv

@@ -34,11 +34,11 @@ class TwoLayerReLU:
             object.__setattr__(self, name, value)
         if self.weights.ndim != 2 or self.weights.size == 0:
             raise InvalidInput(
-                f"must have a row a neuron and a column a feature, got {self.weights.shape}", field="weights"
+                f"must have one row per neuron and one column per feature, got {self.weights.shape}", field="weights"
             )
         for name in ("biases", "outputs"):
             if getattr(self, name).shape != (self.width,):
-                raise InvalidInput(f"{name} must hold one number for each of {self.width} neurons")
+                raise InvalidInput(f"{name} must have one number for each of {self.width} neurons")
         if not all(np.isfinite(part).all() for part in (self.weights, self.biases, self.outputs)):
             raise InvalidInput("the network has weights that are not finite")
 
@@ -67,7 +67,7 @@ class TwoLayerReLU:
         return np.asarray(np.maximum(self.preactivations(X), 0) @ self.outputs)
 
     def preactivations(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return w_j . x_i + b_j, a row a point and a column a neuron."""
+        """Return w_j . x_i + b_j, one row per point and one column per neuron."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
             raise InvalidInput(f"X must have {self.dimension} columns, as the network has, got shape {rows.shape}")

@@ -27,7 +27,8 @@ class Plan(EncodedPlan):
     ----------
     ranges, categories, gaps
         What is public of the columns. ``DpSgd`` needs a range for each column of numbers or dates. The features of the
-        other mechanisms are not private, so that means, standard deviations and words are read off them by default.
+        other mechanisms are not private, so that means, standard deviations and words are computed from them by
+        default.
 
     Examples
     --------

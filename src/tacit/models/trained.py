@@ -1,4 +1,4 @@
-"""What training returns, and what it says of itself."""
+"""The result of training, and its description."""
 
 from __future__ import annotations
 

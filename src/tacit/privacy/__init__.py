@@ -1,4 +1,4 @@
-"""The kernel: what a guarantee is, what it costs, and where that is written down."""
+"""The kernel: guarantees, their privacy cost, and the ledger that records it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The same bytes for the same values: digests of columns, whatever the batching, container or width."""
+"""Equal digests for equal values of columns, in any batching, container or width."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class _Column:
         return other
 
     def described(self) -> str:
-        """The kind with the kinds inside it: what two batches must agree on."""
+        """The kind with the kinds inside it, which two batches must share."""
         inside = ", ".join(column.described() for column in self.inner)
         return f"{self.kind} of {inside}" if inside else self.kind
 

@@ -1,4 +1,4 @@
-"""The bytes of a column's values: the same for types that hold the same values, and decodable."""
+"""The bytes of a column's values: equal for types with equal values, and decodable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several releases cost together."""
+"""The total privacy cost of several releases."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["compose", "compose_parallel"]
 def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> Guarantee:
     """Return the guarantee of all releases made from the same data.
 
-    Epsilons add, exactly, and so do deltas. With ``delta`` the privacy loss distributions are convolved and the epsilon
-    at that delta is taken, where it is less than the sum, or where the deltas add up to more.
+    Epsilons add exactly, and so do deltas. With ``delta`` the privacy loss distributions are convolved, and the epsilon
+    at that delta is used if it is less than the sum, or if the deltas add up to more.
 
     Parameters
     ----------
     guarantees
         All for the same unit and the same number of rows per person; others are rejected, never added.
     delta
-        The delta of the result; needed as soon as one of the guarantees has one.
+        The delta of the result; required if one of the guarantees has one.
 
     References
     ----------
@@ -40,7 +40,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
     """
     parts = tuple(guarantees)
     if not parts:
-        raise InvalidInput("must hold at least one guarantee, got none", field="guarantees")
+        raise InvalidInput("must have at least one guarantee, got none", field="guarantees")
     first = parts[0]
     for other in parts[1:]:
         _check_same_unit(first, other)
@@ -60,9 +60,9 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
 def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float | None = None) -> Guarantee:
     """Return the guarantee of releases made from disjoint parts: the worst part counts.
 
-    In which part a row lies must not depend on what the guarantee protects: by its place in the table, or for labels by
-    its features, never by its label. A record that moved from one part to another would change both, and cost the sum.
-    Where a person holds several rows, all of them must lie in one part. The result's assumptions say so.
+    The part of a row must not depend on what the guarantee protects: it may follow from the row's place in the table,
+    or for labels from its features, never from its label. A record that moved to another part would change both, and
+    cost the sum. All rows of a person must be in one part. The result's assumptions say so.
 
     Examples
     --------

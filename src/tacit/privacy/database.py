@@ -28,7 +28,7 @@ PATIENCE = 60
 class Database(ABC):
     """A database with a schema of its own, known by a path or a ``postgresql://`` URL.
 
-    A subclass has its schema, how connections are kept and how a failure is worded.
+    A subclass defines its schema, how connections are kept, and the words of a failure.
     """
 
     where: str
@@ -37,7 +37,7 @@ class Database(ABC):
     engine: Engine
 
     name: ClassVar[str]
-    """What its users call it."""
+    """Its name for users."""
     refusal: ClassVar[type[TacitError]]
     """The error of a database that cannot be used."""
     schema: ClassVar[Schema]
@@ -75,14 +75,14 @@ class Database(ABC):
 
     @contextmanager
     def founding(self) -> Iterator[Connection]:
-        """A transaction for what is made once: one process at a time is in it, as with SQLite's writing ones."""
+        """A transaction that one process at a time can hold, for what is created once."""
         with self.writing() as connection:
             if self.file is None:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({self.schema.application_id})"))
             yield connection
 
     def revision(self, connection: Connection) -> str | None:
-        """Return the revision of the tables, None where there are none; a newer one than this tacit's is refused."""
+        """Return the revision of the tables, None if there are none; a newer one than this tacit's is rejected."""
         revision = self.schema.revision(connection)
         if revision is None or revision in self.schema.revisions:
             return revision
@@ -91,12 +91,12 @@ class Database(ABC):
         )
 
     def migrate(self) -> None:
-        """Make the tables, or bring older ones up to date."""
+        """Create the tables, or bring older ones up to date."""
         with self.founding() as connection:
             self.schema.migrate(connection)
 
     def check(self) -> None:  # noqa: B027
-        """Raise before a transaction where the place is not what it was; by default nothing is looked at."""
+        """Raise before a transaction if the place has changed; by default nothing is checked."""
 
     @abstractmethod
     def failure(self, reason: str, *, error: Exception) -> TacitError:
@@ -115,7 +115,7 @@ class Database(ABC):
 
 
 def first_line(error: DBAPIError) -> str:
-    """Return what the driver says, without the statement."""
+    """Return the driver's message, without the statement."""
     return str(error.orig).strip().partition("\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""From a request to a release in the right place: charged once, drawn after the charge, lost never."""
+"""From a request to a release in its place: charged once, drawn after the charge, never lost."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Request:
     guarantee
         What the release will state, and what is charged.
     seeded
-        Whether its noise comes from a seeded generator; such a release is never paid for.
+        Whether its noise comes from a seeded generator; such a release is never charged.
     rows
-        Reads every column that the plan reads, the private ones among them; None where rows have no order.
+        Reads every column that the plan reads, including the private ones; None if rows have no order.
     private
-        The columns that the ledger knows the data by: the label, or all columns where records are private.
+        The columns by which the ledger recognizes the data: the label, or all columns if records are private.
     data
-        Reads each thing besides the table that the release depends on: the submissions to be scored.
+        Reads everything besides the table that the release depends on: the submissions to be scored.
     """
 
     plan: Plan
@@ -70,22 +70,22 @@ def deliver(
     payment: Payment | None = None,
     sources: Sequence[Path] = (),
 ) -> R:
-    """Draw a release and put it where it was asked for; with a payment, charge first and deliver exactly once.
+    """Draw a release and write it to ``out``; with a payment, charge first and deliver exactly once.
 
     Holding the request's lock, which ends with its process, one transaction finds the request's standing charge or
     makes it. The release is written into the store and synced, its SHA-256 is recorded in the ledger, and only then is
-    it published. So a charge without a recorded digest has published nothing, and drawing again is free; a charge
-    with one is answered with those bytes.
+    it published. So a charge without a recorded digest has published nothing, and drawing again is free. A charge
+    with a digest delivers those bytes.
 
     Parameters
     ----------
     draw
-        Draws the release; called once, after the charge. What it holds may be batches that are drawn as they are
+        Draws the release; called once, after the charge. The release may contain batches that are drawn while they are
         written.
     out
         Where to write; None returns a release in memory.
     sources
-        Files that are read, and so must not be written.
+        Input files, which must not be overwritten.
 
     Raises
     ------
@@ -137,22 +137,22 @@ def _paid(
 
 
 def _check_whole(kind: type[Release], store: ReleaseStore, kept: Delivery, charge: Charge) -> None:
-    """Raise if the bytes that were delivered are gone: a file, or a member of a folder whose manifest is there."""
+    """Raise if the delivered bytes are gone: a file, or a member of a folder whose manifest exists."""
     path = store.path(kept.file)
     try:
         if not store.holds(kept.file, kept.digest):
-            raise InvalidRelease(f"{path} no longer holds it")
+            raise InvalidRelease(f"{path} no longer contains it")
         if path.is_dir():
             kind.read(path).in_memory()
     except InvalidRelease as error:
         raise LedgerError(
-            f"the release that {charge.entry} paid for was delivered, and {error}; restore {path}, or pay for another "
-            "release with again"
+            f"the release that {charge.entry} paid for was delivered, and {error}; restore {path}, or charge for "
+            "another release with again"
         ) from error
 
 
 def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Request) -> None:
-    """Raise if a charge that was named by its id paid for another release than the one that is asked for."""
+    """Raise if a charge that was named by its id paid for another release than this one."""
     plan = kind.read(kept).plan
     if plan is None or plan.request() != request.plan.request():
         raise LedgerError(f"{charge.entry} paid for a release of another plan; resume it with its own")
@@ -160,7 +160,7 @@ def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Reques
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What identifies a request in the store, and how its charge is found or made."""
+    """The name of a request in the store, and how its charge is found or made."""
 
     name: str
     settle: Callable[[], Charge]
@@ -182,7 +182,7 @@ def _key(request: Request, payment: Payment) -> _Key:
 
 
 def _recognize(request: Request, ledger: Ledger) -> tuple[Mapping[int, bytes] | None, bytes | None]:
-    """Return what the ledger knows the rows by and the request's key; rows without an order have neither."""
+    """Return the rows' fingerprints and the request's key; rows without an order have neither."""
     if request.rows is None:
         return None, None
     prints, rows = ledger.recognize(request.rows(), private=request.private)
@@ -192,7 +192,7 @@ def _recognize(request: Request, ledger: Ledger) -> tuple[Mapping[int, bytes] | 
 
 def _chargeable(request: Request) -> Guarantee:
     if request.seeded:
-        raise InvalidInput("must not be given with a ledger: a seeded release is not for publishing", field="seed")
+        raise InvalidInput("must not be given with a ledger: a seeded release is not for publication", field="seed")
     if not isinstance(request.guarantee, Guarantee):
         raise InvalidInput(f"must have a guarantee to charge for, got {request.guarantee}", field="ledger")
     return request.guarantee
@@ -206,7 +206,7 @@ def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callab
     kept = Delivery(digest=digest_of(store.path(file)), file=file)
     try:
         payment.ledger.deliver(charge.entry, kept)
-    except LedgerError:  # voided meanwhile: what no charge pays for is not kept
+    except LedgerError:  # voided meanwhile: a release without a charge is not kept
         store.remove_unfinished(file)
         raise
     return kept
@@ -215,5 +215,5 @@ def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callab
 def _publish(kind: type[R], store: ReleaseStore, kept: Delivery, target: Path, *, force: bool) -> None:
     if store.path(kept.file).suffix == target.suffix or store.path(kept.file).is_dir():
         store.publish(kept.file, target, force=force)
-    else:  # asked for in another format than it was first written in
+    else:  # requested in another format than it was first written in
         kind.read(store.path(kept.file)).write(target, force=force)

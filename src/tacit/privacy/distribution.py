@@ -1,7 +1,7 @@
 """The privacy loss distribution as a plain array: composed by convolution, stored as bytes, always pessimistic.
 
 dp-accounting builds and composes such distributions too; the ledger needs them as arrays that can be stored
-and extended by one charge in milliseconds, without FFT noise in the tail. The tests hold ours against theirs.
+and extended by one charge in milliseconds, without FFT noise in the tail. The tests compare ours with theirs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["INTERVAL", "LARGEST", "LossDistribution"]
 
 INTERVAL = 1e-3
-"""Losses are held on multiples of this."""
+"""Losses are multiples of this."""
 
 LARGEST = 600.0
-"""Losses beyond this count as infinite, those below its negative as that: e^loss stays a float."""
+"""Losses above this count as infinite, those below its negative as its negative, so that e^loss is a float."""
 
 _UPPER_TAIL = 1e-18  # mass a composition may move to infinity
 _LOWER_TAIL = 1e-15  # mass a composition may lift to the lowest loss kept
@@ -93,7 +93,7 @@ class LossDistribution:
         return float(self.infinity + (self.masses[above] * gaps).sum())
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the least epsilon >= 0 at ``delta``, rounded up; infinite where no epsilon will do.
+        """Return the least epsilon >= 0 at ``delta``, rounded up; infinite if there is none.
 
         Examples
         --------
@@ -166,5 +166,5 @@ def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[n
     # |error| of each entry <= 6 u log2(n) |a|_2 |b|_2 (Higham 2002, Theorem 24.2, forward and back)
     error = 6 * 2.0**-53 * math.log2(2 * size) * float(np.linalg.norm(a) * np.linalg.norm(b))
     result = fftconvolve(a, b)
-    # what is below the error may be nothing: it goes, and is charged too
+    # mass below the error may be none: it is removed, and counted as infinite loss too
     return np.where(result > error, result, 0.0), 2 * error * size

@@ -1,4 +1,4 @@
-"""What a plan declares of columns that become numbers, where nothing may be read off private rows."""
+"""The public rules by which columns become numbers, declared in a plan because private rows must not decide them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class EncodedPlan(Plan):
     ranges: Mapping[str, tuple[float | date, float | date]] = field(
         default_factory=dict,
         metadata=about(
-            "The public range of a column of numbers, or of dates such as 2020-01-31, not read off the data; "
-            "repeatable. Values outside are moved to the nearer end. COL * is every column without its own.",
+            "The public range of a column of numbers, or of dates such as 2020-01-31, not computed from the data; "
+            "repeatable. Values outside are clipped. COL * is every column without its own range.",
             rule="COL=LOW,HIGH with LOW below HIGH: two finite numbers, or two dates",
             holds=_are_ranges,
         ),
@@ -70,8 +70,8 @@ class EncodedPlan(Plan):
     gaps: tuple[str, ...] = field(
         default=(),
         metadata=about(
-            "Columns whose missing values get a 0/1 column of their own; * for all. A missing number becomes the "
-            "middle of its range in any case.",
+            "Columns whose missing values get a 0/1 column of their own; * for all. A missing number always becomes "
+            "the middle of its range.",
             metavar="COL,...",
         ),
     )
@@ -95,7 +95,7 @@ class EncodedPlan(Plan):
         return (f"below {ends[0]}", *between, f"{ends[-1]} or more")
 
     def check(self) -> None:
-        """Raise if two fields do not fit each other."""
+        """Raise if two fields contradict each other."""
         super().check()
         if self.person is not None and self.person in (self.label, *self.features):
             raise InvalidInput(f"must be neither the label nor a feature, got {self.person!r}", field="person")

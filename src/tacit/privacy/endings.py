@@ -1,4 +1,4 @@
-"""What the end of a file's name says about its format."""
+"""The format that the ending of a file's name implies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_ending(path: str | PathLike[str], *, written: str) -> None:
 
 
 def format_of(suffix: str) -> str:
-    """Return the format of a file's ending, or the ending itself where it is of no common format.
+    """Return the format of a file's ending, or the ending itself if it is of no common format.
 
     Examples
     --------

@@ -17,15 +17,15 @@ class TacitError(Exception):
 
 
 class InvalidInput(TacitError, ValueError):
-    """An argument or a file is not what the function needs; the message says which, and the remedy.
+    """An argument or a file is invalid; the message names it and the remedy.
 
     Parameters
     ----------
     sentence
         The whole sentence; or, with ``field``, the sentence without its subject: ``must be > 0, got -1``.
     field
-        The argument or the field of a plan that the sentence is about. The door that it came through puts its own
-        word in that place: a keyword in Python, an option on the command line, a key in ``tacit.toml``.
+        The argument or the field of a plan that the sentence is about. Python, the command line and ``tacit.toml`` each
+        print their own word for it: a keyword, an option, a key.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class InvalidInput(TacitError, ValueError):
         self._sentence = sentence
 
     def worded(self, name: str) -> str:
-        """Return the sentence with the door's own word for the field."""
+        """Return the sentence with the caller's own word for the field."""
         return str(self) if self.field is None else f"{name} {self._sentence}"
 
 
 class MissingExtra(TacitError):
-    """A package of an optional extra is not installed; the message says how to install it."""
+    """A package of an optional extra is not installed; the message has the command that installs it."""
 
 
 class InvalidRelease(InvalidInput):
@@ -57,7 +57,7 @@ class UnitMismatch(InvalidInput):
 
 
 class LedgerError(TacitError):
-    """The ledger cannot be opened or does not know what was asked for."""
+    """The ledger cannot be opened, or does not know what was requested."""
 
 
 class UnknownData(LedgerError):

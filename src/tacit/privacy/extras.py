@@ -1,4 +1,4 @@
-"""Packages the core does without, imported where they are first needed."""
+"""Optional packages, imported where they are first needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["load_extra"]
 def load_extra(
     package: str, *, extra: Literal["torch", "server", "spark", "postgres", "excel", "images"] = "torch"
 ) -> Any:  # noqa: ANN401
-    """Import a package of an optional extra, or say how to install it.
+    """Import a package of an optional extra, or raise with the command that installs it.
 
     Examples
     --------

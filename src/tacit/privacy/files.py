@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, and never over another one by accident."""
+"""Write a file completely or not at all, and never over another one by accident."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.privacy.unfinished import held, sweep, unfinished_name
 __all__ = ["Replaceable", "check_not_read", "check_writable", "is_inside", "sync_folder", "taken", "write_atomically"]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_HEAD = 1 << 16  # bytes of a file that tell what it is
+_HEAD = 1 << 16  # bytes of a file that identify its format
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -27,9 +27,9 @@ class Replaceable:
     """The only kind of file that a command may replace: another one may be all that someone has."""
 
     what: str
-    """What it is called in a refusal."""
+    """Its name in an error."""
     mark: re.Pattern[bytes]
-    """What is found in its first 64 KiB."""
+    """A pattern of its first 64 KiB."""
 
 
 @contextmanager
@@ -39,20 +39,20 @@ def write_atomically(
     """Open a new file beside ``path`` that takes its name, synced to disk, when the block ends without an error.
 
     Readers see no file (or the old one) and then the whole new one. After an error or Ctrl-C the unfinished
-    file is removed and ``path`` is as it was. Of two writers without ``force`` one is refused, even when both
-    began before the file existed. The unfinished file's path is the ``name`` of the handle.
+    file is removed and ``path`` is unchanged. Of two writers without ``force`` one fails, even if both began before
+    the file existed. The unfinished file's path is the ``name`` of the handle.
 
     Parameters
     ----------
     path
         A new file in an existing folder.
     force
-        Replace an existing file; it never becomes readable by more people than before. Links, folders, devices
-        and databases, such as a ledger, are not replaced.
+        Replace an existing file; its permissions never become wider. Links, folders, devices and databases, such as a
+        ledger, are not replaced.
     mode
         The permissions, less the user's umask; 0o600 for secrets.
     over
-        What an existing file must be to be replaced; default: anything else.
+        The kind of existing file that may be replaced; default: any other.
 
     Raises
     ------
@@ -89,13 +89,13 @@ def write_atomically(
             raise _unwritable(target, error) from error
         raise
     finally:
-        with suppress(OSError):  # a folder that cannot be written holds nothing to remove, and says so otherwise
+        with suppress(OSError):  # a folder that cannot be written has nothing to remove, and fails elsewhere
             unfinished.unlink()
     sync_folder(target.parent)
 
 
 class _NotWanted(Exception):
-    """Ends a writing that was only a trial."""
+    """Ends a trial of writing."""
 
 
 def check_writable(
@@ -105,14 +105,14 @@ def check_writable(
     sources: Iterable[Path] = (),
     over: Replaceable | None = None,
 ) -> None:
-    """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
+    """Raise as writing would, and change nothing, so that no release is charged that cannot be written.
 
     Parameters
     ----------
     path, force, over
         What will be given to :func:`write_atomically`.
     sources
-        The files that are read. ``path`` must be another one, ``force`` or not: the private table would be lost.
+        The input files. ``path`` must be another file, even with ``force``, or the private table would be lost.
 
     Examples
     --------
@@ -127,16 +127,16 @@ def check_writable(
 
 
 def check_not_read(target: Path, sources: Iterable[Path]) -> None:
-    """Raise if a target is one of the files that are read, or a folder that holds one."""
+    """Raise if a target is an input file, or a folder that contains one."""
     for source in sources:
         if _same(source, target):
-            raise InvalidInput(f"{target} is the file that is read, which would be lost; choose another path")
+            raise InvalidInput(f"{target} is an input file, which would be lost; choose another path")
         if is_inside(source, target):
-            raise InvalidInput(f"{target} holds {source}, which is read and would be lost; choose another path")
+            raise InvalidInput(f"{target} contains {source}, an input file, which would be lost; choose another path")
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Say whether a path is a folder, or anywhere inside it, through whatever links."""
+    """Return whether a path is a folder or inside it, through any links."""
     whole = path.resolve()
     return any(_same(one, folder) for one in (whole, *whole.parents))
 
@@ -144,7 +144,7 @@ def is_inside(path: Path, folder: Path) -> bool:
 def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except OSError:  # one of them does not exist, or cannot be looked at: reading or writing says so
+    except OSError:  # one of them does not exist or cannot be read: reading or writing raises
         return one.resolve() == other.resolve()
 
 
@@ -208,7 +208,7 @@ def _reserve(target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk."""
+    """Sync the names in a folder to disk."""
     with suppress(OSError):  # Windows opens no folders
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -218,7 +218,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def taken(target: Path) -> InvalidInput:
-    """Return the refusal of a name that is taken."""
+    """Return the error of a name that is taken."""
     return InvalidInput(f"{target} exists already; choose another path, or replace it with --force")
 
 

@@ -1,4 +1,4 @@
-"""Write a folder whole or not at all: it appears by one rename."""
+"""Write a folder completely or not at all: it appears in one rename."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tacit.privacy.unfinished import held, sweep, unfinished_name
 __all__ = ["KEY", "MANIFEST", "check_folder", "write_folder"]
 
 KEY = "tacit_release"
-"""Under which a file, or a folder's manifest, holds the header of a release."""
+"""The key under which a file, or a folder's manifest, has the header of a release."""
 
 MANIFEST = "manifest.json"
 """The file of a folder that lists the other ones."""
@@ -40,21 +40,19 @@ def check_folder(path: str | Path, *, force: bool = False) -> Path:
     """
     target = Path(path)
     if not target.parent.is_dir():
-        raise InvalidInput(f"{target} cannot be written: {target.parent} is no folder; make it first")
+        raise InvalidInput(f"{target} cannot be written: {target.parent} is no folder; create it first")
     if target.is_symlink() or target.exists():
         if not force:
             raise taken(target)
         if target.is_symlink() or not _is_release(target):
-            raise InvalidInput(
-                f"{target} is not a release and is not overwritten, or holds more or less than one; choose another path"
-            )
+            raise InvalidInput(f"{target} is not exactly a release and is not overwritten; choose another path")
     if not os.access(target.parent, os.W_OK):
         raise InvalidInput(f"{target} cannot be written: no permission in {target.parent}; choose another path")
     return target
 
 
 def _is_release(folder: Path) -> bool:
-    """Say whether a folder has the manifest of a release and exactly the files that it lists: nothing else is lost."""
+    """Return whether a folder has the manifest of a release and exactly its files, so that nothing else is lost."""
     try:
         members = json.loads((folder / MANIFEST).read_bytes())[KEY]["members"]
         listed = {MANIFEST, *(f"{name}.{facts['kind']}" for name, facts in members.items())}
@@ -66,13 +64,13 @@ def _is_release(folder: Path) -> bool:
 
 @contextmanager
 def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new folder that takes the name ``path`` when the block ends without an error.
+    """Yield a new folder that takes the name ``path`` when the block ends without an error.
 
-    After an error, or when the process dies, ``path`` is as it was; what a killed process leaves beside it is
-    removed by the next one that writes there. With ``force`` an earlier release and the new one exchange their names
-    at once; the folder never becomes readable by more people than before. Where the system cannot exchange names, the
-    earlier one is moved away first and put back after an error; a process that is killed between these two renames
-    leaves it beside ``path``, under a hidden name that ends in ``.old`` and that nothing removes.
+    After an error, or if the process dies, ``path`` is unchanged; what a killed process leaves beside it is removed by
+    the next one that writes there. With ``force`` an earlier release and the new one exchange their names at once; the
+    folder's permissions never become wider. If the system cannot exchange names, the earlier release is moved away
+    first and put back after an error; a process that is killed between these two renames leaves it beside ``path``,
+    under a hidden name that ends in ``.old`` and that nothing removes.
 
     Examples
     --------
@@ -101,7 +99,7 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
     if force and target.exists():
-        check_folder(target, force=True)  # it may hold more by now
+        check_folder(target, force=True)  # it may contain more by now
         if not _exchange(unfinished, target):
             _replace(unfinished, target)
     else:
@@ -110,7 +108,7 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Give two folders each other's name in one step; False, with nothing changed, where the system cannot."""
+    """Exchange the names of two folders in one step; False, with nothing changed, if the system cannot."""
     try:
         renameat2 = ctypes.CDLL(None).renameat2
     except (OSError, AttributeError):  # only Linux has it

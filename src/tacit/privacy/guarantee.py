@@ -1,4 +1,4 @@
-"""What is guaranteed about a release: for which unit, how much, and under which assumptions."""
+"""The guarantee of a release: its unit, its strength and its assumptions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ class Guarantee:
     Parameters
     ----------
     epsilon, delta
-        The guarantee. A float is read as the decimal it prints.
+        The strength. A float is read as the decimal that it prints.
     rows
-        How many units one person holds; 1 unless the user stated more (:meth:`for_group`).
+        How many units belong to one person; 1 unless the user stated more (:meth:`for_group`).
     loss
-        The mechanism's privacy loss, from which composition is worked out. Default: the worst that
-        (epsilon, delta) allows.
+        The mechanism's privacy loss, which composition uses. Default: the worst that (epsilon, delta) allows.
     assumptions
-        What the guarantee rests on, one sentence each; shown wherever the release is used.
+        The assumptions of the guarantee, one sentence each; shown wherever the release is used.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class Guarantee:
         return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
 
     def for_group(self, *, rows: int) -> Guarantee:
-        """Return the guarantee to a person who holds ``rows`` units: k epsilon, and delta grown with it.
+        """Return the guarantee for a person with ``rows`` units: k epsilon, and a larger delta.
 
         delta becomes delta (e^(k epsilon) - 1)/(e^epsilon - 1), rounded up.
 
@@ -109,12 +108,12 @@ class Guarantee:
         return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
 
     def for_unit(self, unit: Unit) -> Guarantee:
-        """Restate the guarantee for a smaller unit: a record's change includes its label's."""
+        """Restate the guarantee for a smaller unit: a change of a record includes a change of its label."""
         target = _unit(unit)
         if target == self.unit:
             return self
         if (self.unit, target) != (Unit.RECORD, Unit.LABEL):
-            raise UnitMismatch(f"a guarantee for one {self.unit} says nothing about one {target}")
+            raise UnitMismatch(f"a guarantee for one {self.unit} does not cover one {target}")
         return replace(self, unit=target)
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +129,7 @@ class Guarantee:
 
     @property
     def protects(self) -> str:
-        """Who is protected, in words."""
+        """The protected unit, in words."""
         return f"one {self.unit}" if self.rows == 1 else f"{self.rows} {self.unit}s of one person"
 
     def __str__(self) -> str:
@@ -171,7 +170,7 @@ def guarantee_from_json(document: Mapping[str, Any]) -> AnyGuarantee:
         return NoGuarantee(reason=document["none"])
     missing = {"unit", "epsilon", "delta"} - set(document)
     if missing:
-        raise InvalidInput(f"a guarantee must say its {', '.join(sorted(missing))}")
+        raise InvalidInput(f"a guarantee must have its {', '.join(sorted(missing))}")
     loss = document.get("loss")
     return Guarantee(
         unit=_unit(document["unit"]),

@@ -10,7 +10,7 @@ __all__ = ["lazy_names"]
 
 
 def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package, so that an import of it costs nothing that is not used.
+    """Return the ``__getattr__`` of a package, so that importing it loads only what is used.
 
     Parameters
     ----------

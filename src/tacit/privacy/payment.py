@@ -1,4 +1,4 @@
-"""Who pays for a release: a ledger, charged before any noise is drawn."""
+"""The payment for a release: a ledger, charged before any noise is drawn."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Payment"]
 class Payment:
     """The ledger that pays for a release, and the data set that it is charged to.
 
-    A guarantee for one record is charged as the same guarantee for one label where the data set is kept for labels:
-    every pair of tables that differ in one label differ in one record, so what holds for records holds for labels. The
-    other way round it does not hold, and is refused.
+    If the budget is for labels, a guarantee for one record is charged as the same guarantee for one label: two tables
+    that differ in one label differ in one record, so the guarantee for records covers labels. A guarantee for labels
+    does not cover records, and is rejected.
 
     Parameters
     ----------
@@ -31,17 +31,17 @@ class Payment:
     dataset
         The data set to charge; default: the one that the ledger recognizes by the private column.
     parts
-        The declared parts of the data set that the release is made from, and no other row; default: all. The ledger
-        recognizes whole columns, not parts of them: name the data set as well. A column that it recognizes, and that
-        may have rows outside of these parts, is refused.
+        The declared parts of the data set that contain every row of the release; default: all. The ledger recognizes
+        whole columns, not parts of them, so name the data set as well. A column that it recognizes, and that may have
+        rows outside these parts, is rejected.
     store
-        The folder that keeps finished releases, so that one that was paid for is delivered again without a second
-        charge; default: beside the ledger's file, with ``.releases`` after its name. It never holds a seed.
+        The folder of finished releases, from which a release that was paid for is delivered again without a second
+        charge; default: beside the ledger's file, with ``.releases`` after its name. It never contains a seed.
     again
-        Pay for another release of a request that has one.
+        Charge for another release of a request that already has one.
     entry
-        Resume the release of this charge. For rows without an order, which the ledger cannot recognize: whoever names
-        the entry vouches that the rows are the same. Rows with an order must be those that the charge was made for.
+        Resume the release of this charge, for rows without an order, which the ledger cannot recognize: the caller is
+        responsible that the rows are the same. Rows with an order must be those that the charge was made for.
     """
 
     ledger: Ledger
@@ -57,7 +57,7 @@ class Payment:
 
     @property
     def folder(self) -> Path:
-        """The folder that keeps finished releases."""
+        """The folder of finished releases."""
         if self.store is not None:
             return Path(self.store)
         if self.ledger.file is None:
@@ -75,7 +75,7 @@ class Payment:
             What is paid for, by :meth:`tacit.privacy.ledger.Ledger.key_of`: after a crash the same key finds the
             charge that was made for it.
         prints
-            What the ledger knows the private columns by; None where ``dataset`` alone says what to charge.
+            The fingerprints of the private columns; None if only ``dataset`` names what to charge.
 
         Examples
         --------

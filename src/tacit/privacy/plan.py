@@ -1,4 +1,4 @@
-"""What is asked for: a frozen value that commands, ``tacit.toml``, Python and release headers share."""
+"""The plan of a release: a frozen value that commands, ``tacit.toml``, Python and release headers share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST_CLASSES = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What every surface's plan has; each surface adds its own fields.
+    """The fields of every surface's plan; each surface adds its own.
 
-    Values are read once, here: words as they are typed, TOML's values and Python's objects give equal plans.
+    Values are parsed once, here: typed words, TOML's values and Python's objects give equal plans.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Plan:
 
     surface: ClassVar[str]
     unused: ClassVar[Mapping[str, str]] = {}
-    """Fields that this surface has no use for, with the reason: no command offers them, and a value is refused."""
+    """Fields that this surface does not use, with the reason: no command offers them, and a value is rejected."""
 
     label: str = field(metadata=about("The private column.", metavar="COL"))
     epsilon: float | None = field(
@@ -78,7 +78,7 @@ class Plan:
     classes: tuple[str, ...] | None = field(
         default=None,
         metadata=about(
-            "The public class list; a comma or a space that belongs to a name has a backslash before it. Default: the "
+            "The public class list; write a backslash before a comma or a space that belongs to a name. Default: the "
             "classes that occur; the guarantee then says that these are public.",
             metavar="A,B,...",
             rule=f"a list of at least two different classes, and at most {MOST_CLASSES:,}",
@@ -86,12 +86,13 @@ class Plan:
         ),
     )
     unit: Unit | None = field(
-        default=None, metadata=about("The unit of privacy: what one change changes. Default: the surface's own.")
+        default=None,
+        metadata=about("The unit of privacy: what a change of the data changes. Default: the surface's own."),
     )
     person: str | None = field(
         default=None,
         metadata=about(
-            "The column that says whose row it is; rows of a person beyond rows_per_person are left out at random.",
+            "The column that identifies the person of a row; rows beyond rows_per_person are left out at random.",
             metavar="COL",
         ),
     )
@@ -109,7 +110,7 @@ class Plan:
         self.check()
 
     def check(self) -> None:
-        """Raise if two fields do not fit each other; a surface's plan adds its own rules."""
+        """Raise if two fields contradict each other; a surface's plan adds its own rules."""
         for name, why in self.unused.items():
             if getattr(self, name):
                 raise InvalidInput(f"must not be given: {why}", field=name)
@@ -122,7 +123,7 @@ class Plan:
 
     @property
     def suffix(self) -> str:
-        """The ending of the release's file; empty where the release is a folder."""
+        """The ending of the release's file; empty if the release is a folder."""
         return ".parquet"
 
     def to_json(self) -> dict[str, Any]:
@@ -131,7 +132,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Return the plan of a document or a table of ``tacit.toml``; an unknown or missing key is refused."""
+        """Return the plan of a document or a table of ``tacit.toml``; an unknown or missing key is rejected."""
         known = {one.name: one for one in settings_of(cls)}
         for name in document:
             if name not in known:
@@ -144,7 +145,7 @@ class Plan:
     def request(self) -> str:
         """Return what makes two requests the same one, as text: equal plans.
 
-        The order of classes counts: it says what totals and predictions mean. Surfaces where it does not, sort them.
+        The order of classes counts, because totals and predictions depend on it; other surfaces sort the classes.
         """
         return json.dumps({"surface": self.surface, **self.to_json()}, sort_keys=True)
 
@@ -154,7 +155,7 @@ class Plan:
 
     @property
     def cost(self) -> str:
-        """The epsilon, in words; empty where there is none."""
+        """The epsilon, in words; empty if there is none."""
         return "" if self.epsilon is None else f"epsilon {self.epsilon:g}"
 
     def at(self, epsilon: float) -> Self:

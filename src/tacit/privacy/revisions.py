@@ -41,7 +41,7 @@ class Schema:
         return self.revisions[-1]
 
     def revision(self, connection: Connection) -> str | None:
-        """Return the revision of a database, or None where it has none of the tables."""
+        """Return the revision of a database, or None if it has none of the tables."""
         if not inspect(connection).has_table(self.table):
             return None
         revision: str | None = connection.execute(text(f"SELECT version_num FROM {self.table}")).scalar()

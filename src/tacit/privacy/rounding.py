@@ -1,4 +1,4 @@
-"""Exact epsilons: a float stands for the shortest decimal that prints it, and results round up, never down."""
+"""Exact epsilons: a float is read as the shortest decimal that prints it, and results round up, never down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_count", "check_delta", "check_epsilon", "exact", "format_up", 
 
 
 def exact(value: float | int | Fraction) -> Fraction:
-    """Read a number as the decimal a person typed, so that three charges of 0.1 are exactly 0.3.
+    """Read a number as the decimal that a person typed, so that three charges of 0.1 are exactly 0.3.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def check_epsilon(epsilon: float, *, name: str = "epsilon", zero: bool = False) 
 def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: int | None = None) -> float:
     """Return ``delta`` as a float, or raise if it is not in [0, 1) ((0, 1) without ``zero``), or not below 1/rows.
 
-    A delta of 1/rows allows a mechanism that shows one row as it is, drawn at random.
+    A delta of 1/rows allows a mechanism that publishes one row, drawn at random.
     """
     rule = "in [0, 1)" if zero else "in (0, 1)"
     try:
@@ -91,8 +91,8 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
         raise InvalidInput(f"must be {rule}, got {delta!r}", field=name)
     if rows is not None and exact(number) * rows >= 1:
         raise InvalidInput(
-            f"must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as it is, "
-            "and the guarantee holds",
+            f"must be below 1/{rows}, for {rows:,} rows, got {delta!r}: a larger delta allows publishing a "
+            "whole record",
             field=name,
         )
     return number

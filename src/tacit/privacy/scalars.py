@@ -1,4 +1,4 @@
-"""Single values as they are typed or written in TOML, and mappings that never change."""
+"""Single values from a command line or TOML, and immutable mappings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["SCALARS", "FrozenMapping", "Unreadable", "read_word"]
 
 
 class Unreadable(Exception):
-    """Holds what the value must be."""
+    """An error that contains what the value must be."""
 
 
 class FrozenMapping(Mapping[str, Any]):
-    """A mapping that never changes, and so can be hashed, copied and pickled with the plan that holds it."""
+    """An immutable mapping, which can be hashed, copied and pickled with its plan."""
 
     def __init__(self, items: Mapping[str, Any]) -> None:
         self._items = dict(items)

@@ -1,4 +1,4 @@
-"""Fields with a type, a check and a sentence of help, read alike from Python, a command line and ``tacit.toml``."""
+"""Fields with a type, a check and a sentence of help, parsed alike from Python, a command line and ``tacit.toml``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 BOUND: Mapping[str, Any] = {"bound": True}
-"""The metadata of a field that a choice gets from the plan and the data that it is bound to: nobody writes it."""
+"""The metadata of a field that a choice gets from its plan and data, not from a user."""
 
 NONE = "none"
 """How a missing value is written on a command line, and in ``tacit.toml``, which has no null."""
@@ -80,7 +80,7 @@ class Setting:
         return self.kind == tuple[tuple[str, ...], ...] or typing.get_origin(self.kind) is _MAPPING
 
     def read(self, value: object) -> Any:  # noqa: ANN401
-        """Return the value as the field's type, from the type itself, words or TOML; raise if it breaks the rule."""
+        """Return the value as the field's type, from the type itself, words or TOML; raise if it violates the rule."""
         try:
             read = _read(self.kind, value)
         except Unreadable as wanted:
@@ -96,8 +96,8 @@ class Setting:
 class Choice:
     """Base of a mechanism, metric, policy or method that a plan or a command names.
 
-    A subclass is a frozen dataclass whose fields are numbers or words, with ``name`` as what it is called. On a command
-    line it is written ``NAME[:KEY=VALUE,...]``, in ``tacit.toml`` as the name or as a table with the key ``name``.
+    A subclass is a frozen dataclass with a ``name``, whose fields are numbers or words. On a command line it is written
+    ``NAME[:KEY=VALUE,...]``, in ``tacit.toml`` as the name or as a table with the key ``name``.
 
     Examples
     --------
@@ -111,13 +111,13 @@ class Choice:
 
     name: ClassVar[str]
     phrase: ClassVar[str] = "{name}"
-    """What readers of a report call it, with parameters in braces."""
+    """Its name in reports, with parameters in braces."""
 
     def __post_init__(self) -> None:
         settle(self)
 
     def in_words(self) -> str:
-        """Return what readers of a report call it."""
+        """Return its name in reports."""
         return self.phrase.format(name=self.name, **{one.name: getattr(self, one.name) for one in fields(self)})
 
     def to_json(self) -> dict[str, Any]:

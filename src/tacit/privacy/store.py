@@ -1,4 +1,4 @@
-"""Where finished releases are kept, so that what was paid for is delivered even after a kill or a full disk."""
+"""The store of finished releases, so that a charged release is delivered even after a kill or a full disk."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ReleaseStore:
 
     @classmethod
     def at(cls, folder: Path) -> ReleaseStore:
-        """Return the store in a folder, which is made if it is missing."""
+        """Return the store in a folder, which is created if it is missing."""
         try:
             folder.mkdir(mode=0o700, parents=False, exist_ok=True)
         except OSError as error:
-            raise InvalidInput(f"{folder} cannot hold releases: {error.strerror}") from None
+            raise InvalidInput(f"{folder} cannot store releases: {error.strerror}") from None
         _check_private(folder)
         return cls(folder)
 
@@ -46,7 +46,7 @@ class ReleaseStore:
             yield
 
     def path(self, file: str) -> Path:
-        """Return where a release is kept."""
+        """Return the path of a release in the store."""
         return self.folder / file
 
     def remove_voided(self, name: str, entry: str) -> None:
@@ -59,7 +59,7 @@ class ReleaseStore:
                     self.remove_unfinished(path.name)
 
     def remove_unfinished(self, file: str) -> None:
-        """Remove a release that was never recorded, and so never left."""
+        """Remove a release that was never recorded, and so never published."""
         path = self.path(file)
         if path.is_dir():
             shutil.rmtree(path)
@@ -67,14 +67,14 @@ class ReleaseStore:
             path.unlink(missing_ok=True)
 
     def holds(self, file: str, digest: bytes) -> bool:
-        """Say whether a release's file, or its folder's manifest, is here as it was written."""
+        """Return whether a release's file, or its folder's manifest, is here unchanged."""
         try:
             return digest_of(self.path(file)) == digest
         except FileNotFoundError:
             return False
 
     def publish(self, file: str, out: Path, *, force: bool) -> None:
-        """Copy a release to where it was asked for, whole or not at all."""
+        """Copy a release to its target, completely or not at all."""
         source = self.path(file)
         if not source.is_dir():
             with source.open("rb") as content, write_atomically(out, force=force) as copy:
@@ -91,14 +91,14 @@ def name_of(request: str, entry: str) -> str:
 
 
 def _check_private(folder: Path) -> None:
-    """Raise if others could read or replace what a folder keeps."""
+    """Raise if others could read or replace the content of a folder."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
-        raise InvalidInput(f"{folder} cannot hold releases: it is a link; name the folder itself as the store")
+        raise InvalidInput(f"{folder} cannot store releases: it is a link; name the folder itself as the store")
     if found.st_uid != os.getuid():
-        raise InvalidInput(f"{folder} cannot hold releases: it belongs to another user; name another folder")
+        raise InvalidInput(f"{folder} cannot store releases: it belongs to another user; name another folder")
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise InvalidInput(f"{folder} cannot hold releases: others have access; run: chmod 700 {quote(str(folder))}")
+        raise InvalidInput(f"{folder} cannot store releases: others have access; run: chmod 700 {quote(str(folder))}")
 
 
 def digest_of(path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""Where a release is to be written, checked before anything is read, charged or drawn."""
+"""The target of a release, checked before anything is read, charged or drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Target = str | os.PathLike[str] | Overwrite | None
 
 
 def check_target(out: Target, plan: Plan, *, sources: Sequence[Path] = (), payment: Payment | None = None) -> None:
-    """Raise if the plan's release cannot be written there, or would replace what is read or what pays for it."""
+    """Raise if the plan's release cannot be written there, or would replace an input or the ledger."""
     force = isinstance(out, Overwrite)
     named = out.path if isinstance(out, Overwrite) else out
     if named is None:
@@ -49,10 +49,10 @@ def check_target(out: Target, plan: Plan, *, sources: Sequence[Path] = (), payme
 
 
 def _check_apart(target: Path, payment: Payment) -> None:
-    """Raise if a target is the ledger or its store, lies inside the store, or holds one of them."""
+    """Raise if a target is the ledger or its store, is inside the store, or contains one of them."""
     store, ledger = payment.folder, payment.ledger.file
     if is_inside(target, store):
-        raise InvalidInput(f"{target} is in {store}, which keeps what was paid for; choose another path")
+        raise InvalidInput(f"{target} is in {store}, the store of paid releases; choose another path")
     for kept in (store, ledger):
         if kept is not None and is_inside(kept, target):
-            raise InvalidInput(f"{target} is or holds {kept}, which would be lost; choose another path")
+            raise InvalidInput(f"{target} is or contains {kept}, which would be lost; choose another path")

@@ -1,4 +1,4 @@
-"""Files and folders that are not finished: held by their process, and swept when it is dead."""
+"""Unfinished files and folders: locked by their process, and removed when it is dead."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def held(descriptor: int) -> Iterator[int]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes of this user that are dead left unfinished in a folder; anything else stays.
+    """Remove what dead processes of this user left unfinished in a folder; anything else stays.
 
     A name that only tacit gives, owned by this user, on which nobody holds the lock that every writer takes.
     """
-    with suppress(OSError):  # a folder that cannot be looked at is not swept, and says so when it is written
+    with suppress(OSError):  # a folder that cannot be read is not swept, and raises when it is written
         for name in os.listdir(folder):
             if _NAME.fullmatch(name):
                 with suppress(OSError):  # held, gone by now, or not ours

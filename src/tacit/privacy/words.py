@@ -1,4 +1,4 @@
-"""Lists as they are written on a command line."""
+"""Lists on a command line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def numbers_of(text: str) -> tuple[float, ...]:
         steps = (high - low) / step
         whole = round(steps)
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise ValueError("numbers with commas between, or LOW:HIGH:STEP") from None
+        raise ValueError("comma-separated numbers, or LOW:HIGH:STEP") from None
     if not 1 <= whole <= _MOST_STEPS or abs(steps - whole) > 1e-6:
         raise ValueError(f"LOW:HIGH:STEP with 1 to {_MOST_STEPS:,} whole steps")
     return tuple(low + step * i for i in range(whole + 1))

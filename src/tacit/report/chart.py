@@ -1,4 +1,4 @@
-"""Curves as SVG whose colors and letters are the page's own."""
+"""Curves as SVG, in the colors and fonts of the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["draw_leak", "draw_utility"]
 _WIDTH, _HEIGHT = 340, 210  # of the drawing's own units: at phone width one of them is about a pixel
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 14, 40
 _LETTER, _CLEAR = 6.5, 12.0  # the width of a letter, and how far a curve stays from words it does not touch
-_LEAST = 0.1  # less than ten points of percent would draw chance as a cliff
+_LEAST = 0.1  # less than ten percentage points would draw chance as a cliff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,10 @@ def draw_leak(curve: Sequence[Finding]) -> Markup:
 
 
 def draw_utility(curve: Sequence[Finding]) -> Markup:
-    """Draw what the release is worth at each epsilon, between no data and the private data."""
+    """Draw the utility of the release at each epsilon, between no data and the private data."""
     ends = _ordered(curve)
     uses = [finding.utility for finding in ends]
-    # halves are drawn anew for every point: the two lines are means over the points
+    # halves are drawn again for every point: the two lines are means over the points
     lines = [] if not uses else [(_mean([use.unprotected for use in uses]), "private data")]
     lines += [] if not uses else [(_mean([use.blind for use in uses]), "no data")]
     series = _Series(
@@ -64,7 +64,7 @@ def draw_utility(curve: Sequence[Finding]) -> Markup:
         lines=tuple(lines),
     )
     said = "; ".join(f"{percent(f.utility.protected)} at epsilon {f.epsilon:g}" for f in ends)
-    return _draw(series, f"What the release is worth: {said}")
+    return _draw(series, f"The utility of the release: {said}")
 
 
 def _ordered(curve: Sequence[Finding]) -> list[Finding]:
@@ -123,7 +123,7 @@ def _line(y: float) -> str:
 
 
 def _name(level: float, words: str, along: Sequence[tuple[float, float]]) -> str:
-    """Write what a level is above or below either end of it: at the right end, unless the curve runs through there."""
+    """Label a level above or below one of its ends: the right end, unless the curve runs through there."""
     reach, curve = _LETTER * len(words), np.array(along)
     spots = [(left, down) for down in (-4.0, 13.0) for left in (_WIDTH - _RIGHT - reach, _LEFT + 2.0)]
 

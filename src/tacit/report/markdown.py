@@ -1,4 +1,4 @@
-"""A short summary of one audit result in Markdown, for where a whole page has no room: draws, never computes."""
+"""A short summary of one audit result in Markdown, where a page does not fit: draws, never computes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     Parameters
     ----------
     faults
-        Why the run fails, as :func:`tacit.audit.faults` says it.
+        Why the run fails, from :func:`tacit.audit.faults`.
     """
     lines = ["### What your data reveals", ""]
     notes = [f"- **Failed:** {_text(fault)}." for fault in faults]

@@ -45,7 +45,7 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
     earlier
         Another run, shown beside it.
     faults
-        Why the run fails, as :func:`tacit.audit.faults` says it.
+        Why the run fails, from :func:`tacit.audit.faults`.
     """
     surfaces = tuple(dict.fromkeys(finding.surface for finding in (*result.findings, *result.curve)))
     curves = {name: [point for point in result.curve if point.surface == name] for name in surfaces}
@@ -101,7 +101,7 @@ def _short(finding: Finding) -> str:
 
 
 def _heat(curve: Sequence[Finding]) -> _Heat | None:
-    # by epsilon as it is shown: a third of an epsilon, three times, is not the same float
+    # by epsilon as printed: a third of an epsilon, three times, is not the same float
     found = {(point.surface, float(f"{point.epsilon or 0.0:g}")): point for point in curve}
     epsilons = tuple(sorted({epsilon for _, epsilon in found}))
     surfaces = dict.fromkeys(point.surface for point in curve)

@@ -13,13 +13,13 @@ __all__ = ["HELP", "AttackMethod", "BestAttack", "BestScore", "Crowded", "Digits
 
 @dataclass(frozen=True, kw_only=True)
 class BestScore(Choice):
-    """Choose the submission of best released score, with bounds on its regret."""
+    """Choose the submission with the best released score, with bounds on its regret."""
 
     name: ClassVar[str] = "best"
     within: float = field(
         default=0.01,
         metadata=about(
-            "The regret whose probability is stated, in units of the score.",
+            "Regret tolerance, in units of the score; the probability of staying within it is printed.",
             rule="a finite number >= 0",
             holds=lambda regret: 0 <= regret < math.inf,
         ),
@@ -28,7 +28,7 @@ class BestScore(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class BestAttack(Choice):
-    """Recover most labels with the submissions that the offer allows, by whatever attack fits the policy."""
+    """Recover as many labels as the offer's submissions allow, by the attack that suits the policy."""
 
     name: ClassVar[str] = "best"
 
@@ -49,7 +49,7 @@ class Joint(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Crowded(Choice):
-    """Ask for all rows at once and again for what stays ambiguous: fewer submissions, for two classes."""
+    """Ask for all rows at once, and again for those that stay ambiguous: fewer submissions, for two classes."""
 
     name: ClassVar[str] = "crowded"
 
@@ -72,7 +72,7 @@ HELP = {
 
     Example: tacit scores protect truth.csv --label ill --epsilon none --policy rounded:decimals=5 --submissions 400
     """,
-    "learn": """Choose the best of several submissions by their released scores, and bound how far it is from the best.
+    "learn": """Choose the best of several submissions by their released scores, and bound the regret of the choice.
 
     The choice costs nothing more. Give the submissions again with --data, in the same order, to see the chosen one's
     name. The metric is a mean over rows; rmse is compared by the mean of the squared errors where noise was added.

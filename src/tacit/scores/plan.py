@@ -40,12 +40,12 @@ class Plan(plan.Plan):
 
     surface: ClassVar[str] = "scores"
     unused: ClassVar[Mapping[str, str]] = {
-        "delta": "the noise on scores keeps pure epsilon",
+        "delta": "the noise on scores has pure epsilon",
         "features": "scores depend on labels and submissions",
     }
 
     metric: LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae = field(
-        default=LogLoss(), metadata=about("What a submission is scored by.")
+        default=LogLoss(), metadata=about("The metric of a submission's score.")
     )
     policy: Laplace | Thresholdout | Ladder | Rounded | Bounded | Exact = field(
         default=Laplace(),

@@ -1,4 +1,4 @@
-"""Who asks: the admin token, the teams' tokens, and the one place where the tables are written."""
+"""The callers: the admin token, the teams' tokens, and the one place where the tables are written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Access(CompetitionReader):
         return token
 
     def first_admin_token(self) -> str | None:
-        """Make the admin token where there was never one, and return it; None where there was.
+        """Make the admin token where there was never one, and return it; None if there was.
 
         Of servers that start at the same moment one is told it, and no other makes it void.
         """
@@ -72,7 +72,7 @@ class Access(CompetitionReader):
         return self._known[digest]
 
     def knows(self, token: str) -> bool:
-        """Tell, without asking the database, whether a token is known to be a team's."""
+        """Return, without querying the database, whether a token is known to be a team's."""
         return hash_token(token) in self._known
 
     def _read_teams(self) -> dict[bytes, Team]:

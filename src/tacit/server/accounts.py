@@ -33,7 +33,7 @@ class LedgerAccounts:
         self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
 
     def knows(self, labels: Sequence[str]) -> Statement | None:
-        """Return what the ledger says about labels that it knows."""
+        """Return the ledger's statement about labels that it knows."""
         try:
             return self.statement(self._ledger.identify(list(labels)).data_set)
         except LedgerError:
@@ -51,7 +51,7 @@ class LedgerAccounts:
         """
         if known.entries and not again:
             raise Conflict(
-                f"these labels are known to the ledger as {known.name!r}; what they spent stays spent: "
+                f"these labels are known to the ledger as {known.name!r}; earlier charges still count: "
                 "allow that with again, or use other labels"
             )
         self._ledger.set_budget(known.name, _together(known.budget, budget) if known.entries else budget)

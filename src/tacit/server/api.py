@@ -188,7 +188,7 @@ def _for_leaks(routes: APIRouter) -> None:
         replays.start(engine, slug, submissions=body.submissions)
         return replays.state_json(slug)
 
-    @routes.get("/competitions/{slug}/replay", summary="How the latest replay stands", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/replay", summary="The state of the latest replay", dependencies=ONLY_HOST)
     def replay_state(slug: str, engine: Served, replays: Running) -> dict[str, Any]:
         return replays.state_json(engine.competition(slug).slug)
 

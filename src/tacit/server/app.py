@@ -43,7 +43,7 @@ def create_app(source: ServerSettings | Engine) -> FastAPI:
     ----------
     source
         Settings: the engine is opened when the server starts and closed, with everything queued written, when it stops.
-        An engine: it is used as it is, and its owner closes it.
+        An engine: it is used unchanged, and its owner closes it.
     """
 
     @asynccontextmanager
@@ -161,7 +161,7 @@ def _add_refusals(app: FastAPI) -> None:
 
 
 def _sentence(error: RequestValidationError) -> str:
-    """Say where a document is wrong and what is wanted, never what was sent."""
+    """Return where a document is wrong and what is expected, never what was sent."""
     first = error.errors()[0]
     where = ".".join(str(part)[:40] for part in first.get("loc", ()))
     return f"{where}: {first.get('msg', 'not valid')}"[:300]

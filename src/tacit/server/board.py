@@ -50,7 +50,7 @@ class CompetitionBoard:
         """Return what makes two submissions the same: the SHA-256 of the predictions as the metric reads them.
 
         File names, column order, number formats and white space do not count; a prediction that differs in its last
-        bit does, and is scored and charged anew.
+        bit does, and is scored and charged again.
         """
         head = f"{self.rules.metric.name} {predictions.shape}\n".encode()
         return hashlib.sha256(head + np.ascontiguousarray(predictions, dtype="<f8").tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Where the server keeps competitions and submissions: a SQLite file or a PostgreSQL database."""
+"""The database of competitions and submissions: a SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ServerDatabase(Database):
     pool = {"poolclass": QueuePool, "pool_size": 8, "max_overflow": 8, "pool_pre_ping": True}  # noqa: RUF012
 
     def exists(self) -> bool:
-        """Tell whether a server was begun here, so that what it keeps is under a key; nothing is written."""
+        """Return whether a server was started here, so that its data are under a key; nothing is written."""
         if self.file is not None:
             return _application(self.file) == _APPLICATION_ID
         self._reach()
@@ -47,7 +47,7 @@ class ServerDatabase(Database):
             return self.revision(connection) is not None and connection.execute(select(SERVER)).first() is not None
 
     def prepare(self) -> None:
-        """Make the tables where there are none, and bring older ones up to date."""
+        """Create the tables if there are none, and bring older ones up to date."""
         if self.file:
             _make_file(self.file)
         self._reach()
@@ -61,7 +61,7 @@ class ServerDatabase(Database):
         self.engine.dispose()
 
     def failure(self, reason: str, *, error: Exception) -> Unavailable:
-        """Return what everybody may know of a failure; the log has the rest."""
+        """Return the public part of a failure; the log has the rest."""
         if isinstance(error, OperationalError):  # about the connection, the disk, a lock; others may quote values
             _log.error("the database failed: %s", reason)
         return Unavailable(f"the database could not be read or written: {_public(reason)}")
@@ -75,13 +75,13 @@ class ServerDatabase(Database):
 
 
 def _public(reason: str) -> str:
-    """Keep what kind of trouble it is: where the database is, and what is in it, is not for everybody."""
+    """Keep the kind of failure, without the location or the content of the database."""
     known = ("locked", "disk is full", "readonly", "malformed", "refused", "closed", "unable to open")
     return next((word for word in known if word in reason), "see the server's log")
 
 
 def _application(file: Path) -> int:
-    """Return what the header of a SQLite file says; 0 where there is no such file."""
+    """Return the value in the header of a SQLite file; 0 if there is no such file."""
     try:
         with file.open("rb") as content:
             header = content.read(_APPLICATION.stop)
@@ -91,19 +91,19 @@ def _application(file: Path) -> int:
 
 
 def _make_file(file: Path) -> None:
-    """Make an empty database that its owner alone may read; another program's file is refused."""
+    """Create an empty database that only its owner can read; another program's file is rejected."""
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         fresh = True
     except FileExistsError:
         fresh = file.stat().st_size == 0  # made by a process that was killed before its first write
     except OSError as error:
-        raise InvalidInput(f"database {file} cannot be made: {error.strerror}; choose another place") from None
+        raise InvalidInput(f"database {file} cannot be created: {error.strerror}; choose another place") from None
     try:
         with closing(sqlite3.connect(file, timeout=PATIENCE)) as connection:
             if fresh:
                 connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
             elif connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-                raise InvalidInput(f"database {file} is not a scoring server's; it was left as it is")
+                raise InvalidInput(f"database {file} is not a scoring server's; it was not changed")
     except sqlite3.DatabaseError:
-        raise InvalidInput(f"database {file} is not a scoring server's, or is damaged; it was left as it is") from None
+        raise InvalidInput(f"database {file} is not a scoring server's, or is damaged; it was not changed") from None

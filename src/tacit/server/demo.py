@@ -38,7 +38,7 @@ def create_titanic(engine: Engine, *, terms: CompetitionTerms | None = None) -> 
 
 
 def offer_titanic(engine: Engine) -> None:
-    """Create the Titanic competition where there is none of any kind; a server that starts beside this may do so."""
+    """Create the Titanic competition if there is no competition; another server may do so at the same time."""
     if engine.competitions():
         return
     try:

@@ -1,4 +1,4 @@
-"""The scoring server without HTTP: what a host, a team and anyone may do."""
+"""The scoring server without HTTP: the operations of a host, a team and anyone."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Engine(Access):
         return answer
 
     def wait_for_inspection(self) -> None:
-        """Return when every submission so far was looked at."""
+        """Return when every submission so far was inspected."""
         self._inspector.drain()
 
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
@@ -245,7 +245,7 @@ class Engine(Access):
 
 
 def _check_key_is_kept(settings: ServerSettings) -> None:
-    """Raise where a server was begun and its key is gone: a new one would open nothing and hide that."""
+    """Raise if a server was begun and its key is gone: a new one would open nothing and hide that."""
     if ServerKey.exists(settings.key_location):
         return
     database = ServerDatabase.at(settings.database_location)
@@ -255,7 +255,7 @@ def _check_key_is_kept(settings: ServerSettings) -> None:
         ):  # a server beside this one may begin just now
             raise InvalidInput(
                 f"key file {settings.key_location} is missing, and the labels in {database.where} open with that key "
-                f"alone; put it back, set {VARIABLE}, or begin anew with another folder and database"
+                f"alone; put it back, set {VARIABLE}, or start again with another folder and database"
             )
     finally:
         database.close()

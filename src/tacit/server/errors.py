@@ -1,4 +1,4 @@
-"""Why the server refuses: one sentence for the caller, and the HTTP status that goes with it."""
+"""The server's refusals: one sentence for the caller, and the HTTP status."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TooLarge(ServerError):
 
 
 class TooManyRequests(ServerError):
-    """The caller asks too often."""
+    """The caller sends too many requests."""
 
     status = 429
 

@@ -30,7 +30,7 @@ def release_final(
     """Store the final ranking inside the caller's transaction, which holds the competition's lock.
 
     The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
-    finds the standing charge, adds what teams that came meanwhile cost, and draws the noise anew, which nobody saw.
+    finds the standing charge, adds what teams that came meanwhile cost, and draws the noise again, which nobody saw.
     """
     lower = board.rules.metric.lower_is_better
     best = best_submissions(connection, competition["id"], lower=lower)
@@ -60,7 +60,7 @@ def release_final(
 
 
 def _charge(board: CompetitionBoard, competition: Mapping[Any, Any], *, teams: int, accounts: LedgerAccounts) -> None:
-    """Make one charge for the final scores that no charge stands for yet."""
+    """Make one charge for the final scores that no charge covers yet."""
     data_set = competition["data_set"]
     if data_set is None:
         return
@@ -78,7 +78,7 @@ def _charge(board: CompetitionBoard, competition: Mapping[Any, Any], *, teams: i
 
 
 def _scores_charged(purposes: Iterable[str], made: str) -> int:
-    """Return for how many final scores charges stand without a gap; some servers charged each team's alone."""
+    """Return how many final scores the charges cover without a gap; some servers charged each team separately."""
     scores, alone = f"{made}: the final ranking, scores ", f"{made}: the final score of team "
     spans = sorted(
         tuple(map(int, purpose.removeprefix(scores).split(" to ")))

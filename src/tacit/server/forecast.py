@@ -1,4 +1,4 @@
-"""What rules are expected to leak, worked out before the competition opens: labels per query, submissions and days."""
+"""What rules are expected to leak, computed before the competition opens: labels per query, submissions and days."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _ALL = 0.995
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakForecast:
-    """What the attack is expected to take.
+    """The expected cost of the attack.
 
     Parameters
     ----------
     attack
         How labels are read: one by one from each score, from all scores together, or not at all.
     labels_per_query, submissions, days
-        To full leakage; None where this attack does not get there.
+        To full leakage; None if this attack does not get there.
     share_within_budget
-        Labels expected to be right after one team's whole budget, the features' guess included; None where this
+        Labels expected to be right after one team's whole budget, the features' guess included; None if this
         attack says nothing.
     """
 
@@ -52,7 +52,7 @@ class LeakForecast:
 def forecast(
     rules: Rules, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
 ) -> LeakForecast:
-    """Work out what a competition's rules let through.
+    """Compute what a competition's rules are expected to leak.
 
     Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is certain: so many
     submissions, all labels. Noise, and rounding that hides single rows, are met by all answers together
@@ -64,7 +64,7 @@ def forecast(
         For each row the chance of its second likeliest label by the features alone, at most 1/2; default: 1/2, as if
         nothing were known.
     known
-        Share of labels that the features alone tell, where it was measured; default: what ``doubt`` says.
+        Share of labels that the features alone reveal, if it was measured; default: from ``doubt``.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _planned(rules: Rules, rows: int, *, known: float) -> LeakForecast | None:
         queries = found.queries
     except InvalidInput:  # no attack is known, or rounding hides single rows
         return None
-    share = min(1.0, rules.per_team / queries)  # of the labels that the features do not tell
+    share = min(1.0, rules.per_team / queries)  # of the labels that the features do not reveal
     about = "About " if found.design.expected else ""
     sentence = f"{about}{queries:,} submissions reveal all {rows:,} labels, {found.labels_per_query:.1f} per submission"
     return LeakForecast(
@@ -138,7 +138,7 @@ def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float,
 
 
 def _final_gain(rules: Rules, rows: int, order: NDArray[np.float64]) -> float:
-    """Return how many more labels a team's one final score is expected to tell."""
+    """Return how many more labels a team's one final score is expected to reveal."""
     private = 1 - rules.public_fraction
     if private <= 0:
         return 0.0
@@ -151,7 +151,7 @@ def _share(rows: int, fraction: float) -> int:
 
 
 def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
-    """Return the variance of an answer in units of what one label moves; None where that is not known."""
+    """Return the variance of an answer in units of what one label moves; None if that is not known."""
     moved = metric.sensitivity(rows)
     if metric.reveals is None or moved is None or (metric.classes > 2 and not metric.additive):
         return None

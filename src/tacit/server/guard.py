@@ -1,4 +1,4 @@
-"""What every request passes: the size and rate limits, the headers of every answer, and one line of the log."""
+"""The checks of every request: size and rate limits, the headers of every answer, and one line of the log."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class RequestGuard:
                 await _refusal(_too_large(limit), headers={"connection": "close"})(scope, receive, send)
 
     def _identify(self, scope: Scope, headers: Headers, engine: Engine) -> None:
-        """Count the request and find out whose it is."""
+        """Count the request and identify its caller."""
         if self._tokens is None or self._addresses is None:
             limits = engine.settings.limits
             self._tokens, self._addresses = RateLimit(limits.token_rate), RateLimit(limits.address_rate)
@@ -131,14 +131,14 @@ class RequestGuard:
 
 
 class _CountedBody:
-    """Pass on what comes, up to the limit: a length that was told may be wrong or absent."""
+    """Pass on the body, up to the limit, because the stated length may be wrong or absent."""
 
     def __init__(self, receive: Receive, *, limit: int) -> None:
         self._receive, self._limit, self._taken = receive, limit, 0
 
     @property
     def exceeded(self) -> bool:
-        """Whether more came than may come."""
+        """Whether the body exceeds the limit."""
         return self._taken > self._limit
 
     async def __call__(self) -> Message:

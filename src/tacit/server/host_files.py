@@ -1,4 +1,4 @@
-"""A host's two files: features that everybody may read, and labels that nobody may."""
+"""A host's two files: features that everybody can read, and labels that nobody can."""
 
 from __future__ import annotations
 
@@ -190,6 +190,6 @@ def _numbers(column: Sequence[str]) -> NDArray[np.float64]:
     except ValueError:
         pass
     names, codes = np.unique(np.array(column), return_inverse=True)
-    if len(names) > _CATEGORIES:  # a name or a free text: one column is enough to tell rows apart
+    if len(names) > _CATEGORIES:  # a name or a free text: one column is enough to distinguish rows
         return codes.astype(np.float64)[:, None]
     return np.eye(len(names))[codes]

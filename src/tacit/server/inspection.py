@@ -1,4 +1,4 @@
-"""Look at submissions after they were scored: what seems crafted is flagged for the host, never dropped."""
+"""Inspect submissions after they were scored: those that look crafted are flagged for the host, never dropped."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SubmissionInspector:
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that there is something to look at."""
+        """Announce a new submission."""
         self._done.clear()
         self._ask.set()
 
@@ -62,7 +62,7 @@ class SubmissionInspector:
             pass
 
     def close(self) -> None:
-        """Stop after the submission that is looked at."""
+        """Stop after the current submission."""
         self._closed.set()
         self._ask.set()
         self._thread.join()
@@ -81,7 +81,7 @@ class SubmissionInspector:
                 self._done.set()
 
     def _look(self) -> bool:
-        """Look at some submissions; False where there is none."""
+        """Inspect some submissions; False if there is none."""
         until = monotonic() + _PATIENCE
         while not self._idle() and monotonic() < until and not self._closed.wait(_PAUSE):
             pass
@@ -94,7 +94,7 @@ class SubmissionInspector:
         return bool(rows)
 
     def _try(self, row: Row) -> tuple[str | None, tuple[SubmissionFinding, ...]]:
-        """Inspect one submission; what cannot be inspected is flagged as that, and holds nothing up."""
+        """Inspect one submission; if it cannot be inspected, it is flagged as such."""
         try:
             with self._database.reading() as connection:
                 return self._inspect(connection, row)

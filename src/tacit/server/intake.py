@@ -49,7 +49,7 @@ DESCRIPTION: dict[str, Any] = {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "the submission's own id: sent again with the same predictions, the same score comes back",
+            "description": "the submission's own id: the same id with the same predictions returns the same score",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
         }
     ],
@@ -102,13 +102,13 @@ def _predictions(body: bytes, board: CompetitionBoard) -> NDArray[np.float64]:
     except (ValueError, RecursionError):
         raise InvalidInput('the body must be JSON as in {"predictions": [0.5, ...]}') from None
     if not isinstance(document, dict) or not set(document) <= {"predictions", "ids"}:
-        raise InvalidInput("the body must be an object with predictions, and ids where they are in another order")
+        raise InvalidInput("the body must be an object with predictions, and ids if they are in another order")
     given = _numbers(document.get("predictions"), rows=len(board.index))
     ids = document.get("ids")
     if ids is None:
         return given
     if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
-        raise InvalidInput("ids must be a list of texts")
+        raise InvalidInput("ids must be a list of strings")
     return board.order(ids, given)
 
 

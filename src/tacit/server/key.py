@@ -50,7 +50,7 @@ class ServerKey:
 
     @staticmethod
     def exists(file: Path) -> bool:
-        """Tell whether :meth:`find` would find a key, and not make one."""
+        """Return whether :meth:`find` would find a key, and not make one."""
         return VARIABLE in os.environ or os.path.lexists(file)
 
     @classmethod
@@ -70,7 +70,7 @@ class ServerKey:
         return nonce + AESGCM(self.secret).encrypt(nonce, plain, place.encode())
 
     def open(self, sealed: bytes, *, place: str) -> bytes:
-        """Decrypt, or raise where the key, the place or a byte is another one."""
+        """Decrypt, or raise if the key, the place or a byte is another one."""
         try:
             return AESGCM(self.secret).decrypt(sealed[:_NONCE], sealed[_NONCE:], place.encode())
         except InvalidTag:
@@ -104,4 +104,4 @@ def _decode(text: str, *, where: str) -> bytes:
 
 def _check_mode(file: Path) -> None:
     if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-        raise InvalidInput(f"key file {file} must be readable by its owner alone; run: chmod 600 {file}")
+        raise InvalidInput(f"key file {file} must be readable by its owner only; run: chmod 600 {file}")

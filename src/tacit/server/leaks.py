@@ -28,7 +28,7 @@ _log = logging.getLogger("tacit.server")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayState:
-    """Where the latest replay of a competition stands."""
+    """The state of the latest replay of a competition."""
 
     running: bool
     progress: ReplayProgress | None
@@ -55,11 +55,11 @@ class ReplayRunner:
         self._threads: dict[str, threading.Thread] = {}
 
     def state(self, slug: str) -> ReplayState | None:
-        """Return how the latest replay stands; None where there was none."""
+        """Return the state of the latest replay; None if there was none."""
         return self._states.get(slug)
 
     def state_json(self, slug: str) -> dict[str, Any]:
-        """Return how the latest replay stands, or raise where there was none."""
+        """Return the state of the latest replay, or raise if there was none."""
         found = self.state(slug)
         if found is None:
             raise NotFound("no replay was started since the server began")
@@ -110,7 +110,7 @@ class ReplayRunner:
 
 @lru_cache(maxsize=16)
 def forecast_of(board: CompetitionBoard) -> LeakForecast:
-    """Return what a competition's rules are expected to leak, given what its features tell already."""
+    """Return what a competition's rules are expected to leak beyond what its features reveal."""
     rows = len(board.index)
     try:
         prior = prior_of(board)

@@ -1,4 +1,4 @@
-"""How much is taken from outside: sizes, rows, and requests in a time."""
+"""Limits on requests: sizes, rows, and rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RateLimit", "RequestRate", "ServerLimits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRate:
-    """A token bucket's terms: so many requests a minute on average, and so many at once."""
+    """The terms of a token bucket: requests per minute on average, and at once."""
 
     per_minute: int
     burst: int
@@ -27,7 +27,7 @@ class RequestRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """What a server takes from outside: sizes of requests and files, and how often one token or address may ask."""
+    """The limits of a server: sizes of requests and files, and requests per token or address."""
 
     body: int = 64 * 2**20  # bytes
     rows: int = 1_000_000
@@ -42,7 +42,7 @@ class ServerLimits:
 
 
 class RateLimit:
-    """Token buckets in memory, one for each key; the longest unused are forgotten first."""
+    """Token buckets in memory, one per key; those unused for longest are removed first."""
 
     def __init__(self, rate: RequestRate, *, clock: Callable[[], float] = monotonic, keys: int = 100_000) -> None:
         self._rate, self._clock, self._keys = rate, clock, keys

@@ -1,4 +1,4 @@
-"""The server's log: one JSON object a line, without anything of a request's content."""
+"""The server's log: one JSON object per line, without a request's content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JsonLines(logging.Formatter):
 
 
 def write_log(stream: TextIO | None = None) -> logging.Handler:
-    """Send the server's log to a stream, standard error unless told; return the handler."""
+    """Send the server's log to a stream, by default standard error; return the handler."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("tacit.server")

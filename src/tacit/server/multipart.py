@@ -41,7 +41,7 @@ async def read_parts(
             parser.write(piece)
         parser.finalize()
     except FormParserError:
-        raise InvalidInput("the upload is not a whole multipart form; send it again") from None
+        raise InvalidInput("the upload is not a complete multipart form; send it again") from None
 
 
 async def read_upload(
@@ -49,7 +49,7 @@ async def read_upload(
 ) -> dict[str, str]:
     r"""Read a form with one file: pieces of the file go to ``feed`` as they come, small fields are returned.
 
-    Fields are limited in size and number, and other files are refused.
+    Fields are limited in size and number, and other files are rejected.
     """
     fields: dict[str, str] = {}
     files = 0

@@ -60,8 +60,8 @@ class CompetitionRequest(_StrictRequest):
     public: bool = True
     delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
     again: bool = False
-    features: Annotated[str, Field(description="a CSV file with a header; everybody may read it")]
-    labels: Annotated[str, Field(description="a CSV file; it never leaves the server", repr=False)]
+    features: Annotated[str, Field(description="a CSV file with a header; everybody can read it")]
+    labels: Annotated[str, Field(description="a CSV file; the server never shows it", repr=False)]
 
 
 class RegistrationRequest(_StrictRequest):

@@ -1,4 +1,4 @@
-"""Submissions as CSV, read piece by piece: what is wrong is one sentence, and nothing large is kept or quoted."""
+"""Submissions as CSV, read in pieces: an error is one sentence, and nothing large is kept or quoted."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _cells(lines: list[str], *, first: int) -> list[list[str]]:
 
 
 def _is_regular(block: bytes, *, width: int, longest: int) -> bool:
-    """Tell whether every line has ``width`` cells of a good length, none of them in quotes."""
+    """Return whether every line has ``width`` cells of a good length, none of them in quotes."""
     if b'"' in block:
         return False
     characters = np.frombuffer(block, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""What may be looked at: competitions, scores, leaderboards, flags and the spend."""
+"""What can be read: competitions, scores, leaderboards, flags and the spend."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CompetitionReader:
             return tuple(map(team_of, rows.mappings()))
 
     def flags(self, slug: str) -> tuple[SubmissionFlag, ...]:
-        """Return what the checks found in submissions, newest first; for the host alone."""
+        """Return what the checks found in submissions, newest first; for the host only."""
         with self._database.reading() as connection:
             return standings.flags(connection, find(connection, slug)["id"])
 

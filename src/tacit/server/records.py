@@ -67,11 +67,11 @@ class Competition:
     finished: bool
 
     def is_open(self, now: datetime) -> bool:
-        """Tell whether submissions are taken at a time."""
+        """Return whether submissions are accepted at a time."""
         return (self.opens is None or self.opens <= now) and not self.is_closed(now)
 
     def is_closed(self, now: datetime) -> bool:
-        """Tell whether the last moment for submissions is over."""
+        """Return whether the last moment for submissions is over."""
         return self.finished or (self.closes is not None and self.closes <= now)
 
 
@@ -87,19 +87,19 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Whoever holds the admin token: may do everything but read labels."""
+    """The owner of the admin token, who may do everything but read labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnonymousCaller:
-    """Whoever holds no token, or one that is not known."""
+    """A caller without a token, or with an unknown one."""
 
 
 Identity = Host | Team | AnonymousCaller
 
 
 def may_see(identity: Identity, competition: Competition) -> bool:
-    """Tell whether someone may see a competition's leaderboard and files."""
+    """Return whether someone may see a competition's leaderboard and files."""
     own = isinstance(identity, Team) and identity.competition == competition.slug
     return competition.public or own or isinstance(identity, Host)
 
@@ -160,7 +160,7 @@ class FinalPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionFlag:
-    """A reason for the host to look at a submission; it counts all the same."""
+    """A reason for the host to look at a submission, which still counts."""
 
     submission: str
     team: str
@@ -193,7 +193,7 @@ class LabelSpend:
     Parameters
     ----------
     data_set
-        Their name in the ledger; None where the policy keeps no guarantee, so that nothing is charged.
+        Their name in the ledger; None if the policy keeps no guarantee, so that nothing is charged.
     budget, spent, left
         Epsilon at ``delta``, of all teams together; the whole budget of a team is charged when it joins.
     guarantee

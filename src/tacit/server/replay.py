@@ -28,7 +28,7 @@ Serving = Callable[[Engine], AbstractContextManager[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayProgress:
-    """Where a replay stands."""
+    """The progress of a replay."""
 
     submissions: int
     planned: int
@@ -59,7 +59,7 @@ class ReplayResult:
         return self.recovered - self.baseline
 
     def passes(self, most: float) -> bool:
-        """Tell whether no more than ``most`` beyond the baseline was recovered."""
+        """Return whether no more than ``most`` beyond the baseline was recovered."""
         return self.gained <= most
 
     def to_json(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def replay_attack(
     rng: np.random.Generator,
     progress: Callable[[ReplayProgress], None] | None = None,
 ) -> ReplayResult:
-    """Attack a copy of a competition over HTTP, as one team, and measure what came out.
+    """Attack a copy of a competition over HTTP, as one team, and measure what it recovers.
 
     The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
     afterwards; the competition's ledger is charged nothing. Where the final ranking has rows of its own, the attacker's
@@ -139,7 +139,7 @@ def _attack(
             try:
                 return client.submit(slug, predictions)
             except ServerUnreachable as error:  # an attack that broke off must not pass for one that found little
-                raise TacitError(f"the replay broke off, so that it says nothing: {error}") from None
+                raise TacitError(f"the replay was interrupted and has no result: {error}") from None
 
         def submit_last(predictions: ArrayLike) -> str:
             submit(predictions)
@@ -171,7 +171,7 @@ def _attack(
 
 
 def prior_of(board: CompetitionBoard) -> NDArray[np.float64]:
-    """Return what the features alone say of a competition's labels, for the host: as sure as it is right."""
+    """Return calibrated beliefs about a competition's labels by the features alone, for the host."""
     codes = board.labels.codes
     classes = board.rules.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():

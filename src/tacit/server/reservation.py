@@ -1,4 +1,4 @@
-"""What is charged to the ledger before a score can exist: a team's whole budget at once, and the final ranking."""
+"""Charges before a score can exist: a team's whole budget at once, and the final ranking."""
 
 from __future__ import annotations
 

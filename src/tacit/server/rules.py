@@ -80,7 +80,7 @@ class Rules:
         return self.public_fraction < 1
 
     def refusal(self, *, used: int, used_today: int) -> str | None:
-        """Return why a team's next submission is refused, or None."""
+        """Return why a team's next submission is rejected, or None."""
         if used >= self.per_team:
             return f"all {self.per_team} submissions of this team are used"
         if self.per_day is not None and used_today >= self.per_day:
@@ -101,7 +101,7 @@ class Rules:
         return public
 
     def check(self, *, public: int, private: int) -> None:
-        """Raise where a policy cannot keep its guarantee with the metric on so many rows."""
+        """Raise if a policy cannot keep its guarantee with the metric on this many rows."""
         self.policy.check(self.metric, rows=public)
         if private:
             self.final_policy.check(self.metric, rows=private)

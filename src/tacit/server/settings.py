@@ -1,4 +1,4 @@
-"""Where a server keeps its data, and its limits."""
+"""The locations of a server's data, and its limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Where a server keeps its data, and what it takes from outside.
+    """The locations of a server's data, and its limits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The one writer: budget, score and record of every submission in one transaction before the answer leaves."""
+"""The one writer: budget, score and record of every submission in one transaction before the answer is sent."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _SubmissionGroup:
     def _decide(self, submission: Submission) -> Score:
         team = self._teams.get(submission.team)
         if team is None:
-            raise NotFound("this team is not known any more")
+            raise NotFound("this team is no longer known")
         known = self._known.get((submission.team, submission.key))
         if known is not None:
             if known["digest"] != submission.digest:
@@ -293,9 +293,10 @@ _UPDATE = (
 
 
 def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int:
-    """Return how many submissions a team made on a day; its row knows the last day that was asked for.
+    """Return how many submissions a team made on a day; its row has the last day that was queried.
 
-    A clock that goes back, or another process whose clock is behind, asks for a day that is over: it is not begun anew.
+    A clock that goes back, or another process whose clock is behind, asks for a day that is over: it is not begun
+    again.
     """
     if team["day"] == day:
         return int(team["used_today"])

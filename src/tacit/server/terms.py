@@ -51,7 +51,7 @@ class CompetitionTerms:
     def __post_init__(self) -> None:
         if not SLUG.fullmatch(self.slug):
             raise InvalidInput(
-                f"must be 1 to 64 small letters, digits and inner hyphens, got {self.slug[:80]!r}", field="slug"
+                f"must be 1 to 64 lowercase letters, digits and inner hyphens, got {self.slug[:80]!r}", field="slug"
             )
         check_line(self.name, name="name", longest=_NAME)
         if len(self.description) > _DESCRIPTION or not _is_text(self.description):

@@ -12,7 +12,7 @@ _LONGEST = 256
 
 
 def new_token(kind: str) -> str:
-    """Return 256 random bits as text, with a prefix that says what it opens."""
+    """Return 256 random bits as text, with a prefix that names its role."""
     return f"tacit_{kind}_{secrets.token_urlsafe(32)}"
 
 
@@ -32,6 +32,6 @@ def csrf_token(secret: bytes, *, visitor: str) -> str:
 
 
 def csrf_token_fits(token: str, *, secret: bytes, visitor: str) -> bool:
-    """Tell in constant time whether a form's hidden field belongs to the visitor's cookie."""
+    """Return in constant time whether a form's hidden field belongs to the visitor's cookie."""
     told = token.encode("utf-8", errors="surrogatepass")
     return bool(visitor) and hmac.compare_digest(told, csrf_token(secret, visitor=visitor).encode())

@@ -192,9 +192,9 @@ def test_theorem_10_corrected_separable_if_and_only_if_at_most_one_model():
 
 def test_bad_formulas_are_refused():
     for make in (lambda: Formula((), 2), lambda: Formula(((3,),), 2), lambda: Formula(((0,),), 2)):
-        with pytest.raises(InvalidInput, match="clauses must hold literals"):
+        with pytest.raises(InvalidInput, match="clauses must have literals"):
             make()
     with pytest.raises(InvalidInput, match="at most 3 literals"):
         separation_function(Formula(((1, 2, 3, 4),), 4))
-    with pytest.raises(InvalidInput, match="theta must hold 1 whole numbers >= 1"):
+    with pytest.raises(InvalidInput, match="theta must have 1 whole numbers >= 1"):
         separation_function(Formula(((1, 2, 3),), 3))((0, 0, 0), (0,))

@@ -1,4 +1,4 @@
-"""What totals of bags still tell: labels that they fix, the best guess of the others, and the epsilon that proves."""
+"""Attacks on totals of bags: labels that they determine, the best guess of the others, and bounds on epsilon."""
 
 from tacit.bags.attacks.canary import audit_canaries
 from tacit.bags.attacks.components import SearchLimits

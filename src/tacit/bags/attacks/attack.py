@@ -1,4 +1,4 @@
-"""What an outsider with the features learns of the labels from a release of bags."""
+"""What an attacker with the features infers about the labels from a release of bags."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def attack(
 ) -> Leak:
     """Find the labels that the totals determine, and guess every other label.
 
-    With ``truth``, right guesses are counted and compared with a baseline attacker who knows such rows but not the
+    With ``truth``, correct guesses are counted and compared with a baseline attacker who knows such rows but not the
     release. Without, the leak counts the labels that are determined, which is certain; what the attacker expects of
     the other guesses is in ``notes`` and ``facts``.
 
@@ -102,7 +102,7 @@ def attack(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outsider:
-    """Who attacks: with which rows, and with which beliefs before the release."""
+    """The attacker: its rows, and its beliefs before the release."""
 
     release: Release
     used: UsedRows
@@ -111,7 +111,7 @@ class _Outsider:
     rng: np.random.Generator | None
 
     def guesses(self, fixed: DeterminedLabels) -> BagGuesses | None:
-        """The best guesses; None where labels are numbers without a short list of values."""
+        """The best guesses; None if labels are numbers without a short list of values."""
         try:
             classes = len(self.release.totals.loss.label_values())
         except InvalidInput:
@@ -119,7 +119,7 @@ class _Outsider:
         return guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)
 
     def beliefs(self, guesses: BagGuesses) -> Floats:
-        """What is believed of every row of the private table; rows that were left out are as before."""
+        """The beliefs about every row of the private table; those about rows that were left out do not change."""
         used = self.used.numbers
         if used is None:
             return guesses.beliefs
@@ -129,7 +129,7 @@ class _Outsider:
         return after
 
     def table(self, fixed: DeterminedLabels, guesses: BagGuesses | None) -> pa.Table:
-        """A row per guess, labels as the private table has them."""
+        """One row per guess, with labels in the private table's own type."""
         labels = fixed.labels if guesses is None else guesses.guesses
         rows = np.arange(len(labels)) if self.used.numbers is None else self.used.numbers
         made = fixed.known if guesses is None else np.ones(len(labels), dtype=np.bool_)
@@ -151,7 +151,9 @@ class _Outsider:
         given = np.asarray(self.before, dtype=np.float64)
         shape = (self.used.total, classes)
         if given.shape != shape:
-            raise InvalidInput(f"must have the shape {shape}, a row per row and a column per class", field="before")
+            raise InvalidInput(
+                f"must have the shape {shape}, one line per row and one column per class", field="before"
+            )
         return given if self.used.numbers is None else given[self.used.numbers]
 
 
@@ -159,7 +161,7 @@ def _true_labels(release: Release, truth: object) -> Floats | None:
     if truth is None:
         return None
     labels = release.encoding.read(release.used_rows(truth, argument="truth").table, argument="truth")
-    release.totals.loss.statistic(labels)  # raises where a label is missing or out of range
+    release.totals.loss.statistic(labels)  # raises if a label is missing or out of range
     return labels
 
 
@@ -190,9 +192,9 @@ def _notes(
     if guesses is None:
         return tuple(lines)
     expected, without = guesses.confidence.mean(), guesses.prior.max(axis=1).mean()
-    lines.append(f"The attacker expects {expected:.1%} right guesses, {without:.1%} without the release.")
+    lines.append(f"The attacker expects {expected:.1%} correct guesses, {without:.1%} without the release.")
     if known is None:
-        lines.append("Part of that is what rows of a bag have in common: compare with the truth to tell them apart.")
+        lines.append("Part of that is what rows of a bag have in common; comparing with the truth separates the two.")
     elif isinstance(release.guarantee, Guarantee):
         lines.append(f"The guarantee allows an advantage of at most {guesses.largest_advantage:.3f} under that prior.")
     return tuple(lines)

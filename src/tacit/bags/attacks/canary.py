@@ -25,7 +25,7 @@ def audit_canaries(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> Leak:
-    """Bound epsilon from below by how well the totals tell which label each canary carried.
+    """Bound epsilon from below by how well the totals reveal which label each canary had.
 
     The attacker knows every other label, as differential privacy allows, takes it off the totals, and guesses the coins
     from what is left: the highest log odds "flipped", the lowest "not". For a release that meets its guarantee the
@@ -45,7 +45,7 @@ def audit_canaries(
     Returns
     -------
     Leak
-        ``leak.exceeds(release.guarantee)`` says whether the guarantee is violated.
+        ``leak.exceeds(release.guarantee)`` is whether the guarantee is violated.
 
     References
     ----------

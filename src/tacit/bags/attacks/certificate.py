@@ -1,4 +1,4 @@
-"""Bounds that hold whatever rounding did: multipliers from a float solver, checked in integer arithmetic."""
+"""Bounds that hold despite rounding: multipliers from a float solver, checked in integer arithmetic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def upper_bound(system: TotalsSystem, objective: Ints, multipliers: Floats) -> i
 
     objective'x = m'(A x) + (objective - A'm)'x <= sum of m_b high_b (or low_b where m_b < 0) + the largest value of the
     second term over the bounds. Good multipliers make it tight, bad ones only weak: they are rounded to fractions
-    and the sum is computed in integers. None where these would overflow.
+    and the sum is computed in integers. None if these would overflow.
 
     References
     ----------

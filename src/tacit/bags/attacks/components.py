@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
-    """How far an exact search goes before it says "undecided".
+    """The limits of an exact search, beyond which the answer is "undecided".
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SolvedSystem:
-    """Bounds of each variable, and where they are known to be all that can be said."""
+    """Bounds of each variable, and whether they are known to be tight."""
 
     # lower, upper: equal where the value is fixed
     lower: Ints
     upper: Ints
-    decided: Mask  # whether the question "does it tell a label" was answered
+    decided: Mask  # whether it is decided if the variable determines a label
     # components, searched: connected components that propagation left, and how many of them were searched to the end
     components: int
     searched: int
@@ -107,7 +107,7 @@ def _grouped(labels: NDArray[np.int32], number: int) -> list[Ints]:
 
 
 def _reduced(part: TotalsSystem) -> TotalsSystem | None:
-    """The part with what its row space fixes, propagated; None where that is nothing."""
+    """The part with what its row space fixes, propagated; None if that is nothing."""
     fixed, value = fix_by_row_space(part)
     if not fixed.any():
         return None

@@ -1,4 +1,4 @@
-"""Cycles of changes that leave every total as it is: they decide what is too large to search, from one solution."""
+"""Cycles of changes that keep every total: from one solution they decide what is too large to search."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _counts(cells: RowCells, totals: Ints, witness: ArrayLike, *, most: int) -> 
 
 
 def are_disjoint(incidence: csr_array, groups: Ints) -> bool:
-    """Say whether no cell is in two bags of one group."""
+    """Return whether no cell is in two bags of one group."""
     bag, cell = incidence.tocoo().coords
     pairs = cell.astype(np.int64) * (groups.max(initial=0) + 1) + groups[bag]
     return len(np.unique(pairs)) == len(pairs)

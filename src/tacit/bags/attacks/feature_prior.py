@@ -1,4 +1,4 @@
-"""P(label | features) for a baseline attacker without the release: what anyone who knows such people could guess."""
+"""P(label | features) for a baseline attacker, who knows the population but not the release."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def prior_from_features(
 ) -> NDArray[np.float64]:
     """Return P(label | features) of every row from a model that has seen the labels of other rows only.
 
-    Reads true labels: it stands for an attacker who knows the population, but not these rows' labels. The baseline that
-    a release is measured against.
+    It reads true labels, as a model of an attacker who knows the population, but not these rows' labels. The baseline
+    that a release is measured against.
 
     Parameters
     ----------

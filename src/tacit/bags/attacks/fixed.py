@@ -1,4 +1,4 @@
-"""Labels that published totals fix exactly."""
+"""Labels that are determined by exact totals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeterminedLabels:
-    """Which labels follow from the totals, with certainty.
+    """The labels that are determined by the totals.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class DeterminedLabels:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Whether each row's label is fixed."""
+        """Whether each row's label is determined."""
         return ~np.isnan(self.labels)
 
     @property
     def count(self) -> int:
-        """How many labels are fixed."""
+        """How many labels are determined."""
         return int(self.known.sum())
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def determined(
     effort: SearchLimits | None = None,
     progress: Progress = lambda _a, _b: None,
 ) -> DeterminedLabels:
-    """Find the labels that a release of exact totals fixes, for whoever has the features.
+    """Find the labels that are determined by a release of exact totals and the features.
 
     Bags of one and bags of equal labels are the obvious cases; then come bags that are the rest of a larger one,
     bounds that bags set on each other, the row space of the membership matrix, and in components that are small enough
@@ -158,7 +158,7 @@ def labels_from_totals(
     effort: SearchLimits | None = None,
     progress: Progress = lambda _a, _b: None,
 ) -> DeterminedLabels:
-    """Find the labels that totals of 0/1, counted or one-hot labels fix.
+    """Find the labels that are determined by totals of 0/1, counted or one-hot labels.
 
     Parameters
     ----------

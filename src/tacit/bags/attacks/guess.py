@@ -1,4 +1,4 @@
-"""The best guess of every label from totals of bags, against guessing without them."""
+"""The best guess of every label from totals of bags, compared with guessing without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class BagGuesses(LabelBeliefs):
-    """What the attacker believes of every label after a release of bags."""
+    """The attacker's beliefs about every label after a release of bags."""
 
     def with_certain(self, fixed: DeterminedLabels) -> BagGuesses:
         """Return the guesses with certainty about the labels that the totals determine."""
@@ -30,7 +30,7 @@ class BagGuesses(LabelBeliefs):
 
 
 def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None = None) -> BagGuesses:
-    """Guess each label from the totals and the features, as well as a convex reconstruction can.
+    """Guess each label from the totals and the features, by a convex reconstruction.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
 
 
 def noise_model(release: BagTotals, published: PublishedTotals, *, prior: Floats, values: Floats) -> NoiseModel:
-    """Return what the release says of its noise; a Bernoulli draw of a bag's label is noise too."""
+    """Return the noise of the release; a Bernoulli draw of a bag's label is noise too."""
     if published.bernoulli:
         share = prior.mean(axis=0) @ values
         drawn = (share * (1 - share)).mean() * np.square(published.sizes.astype(np.float64))
@@ -70,7 +70,7 @@ def noise_model(release: BagTotals, published: PublishedTotals, *, prior: Floats
 
 
 def _common_prior(published: PublishedTotals, values: Floats) -> Floats:
-    """The share of each label among all rows, as the totals say; of counts, the Poisson law with their mean."""
+    """The share of each label among all rows, from the totals; for counts, the Poisson law with their mean."""
     rows = max(int(published.sizes.sum()), 1)
     mean = np.maximum(published.expected_totals().sum(axis=0) / rows, 0.5 / rows)
     if len(values) == 2 and len(mean) == 1:

@@ -1,4 +1,4 @@
-"""What an outsider with the features makes of a release: which rows are in which bags, and each bag's totals."""
+"""A release as an attacker with the features sees it: which rows are in which bags, and each bag's totals."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PublishedTotals:
     def whole_bounds(self) -> tuple[Floats, Floats]:
         """Return between which numbers the true totals lie.
 
-        A draw of 1 says that the bag has a one, a draw of 0 that it has not only ones.
+        A draw of 1 reveals that the bag contains a one, a draw of 0 that it contains a zero.
         """
         if not self.bernoulli:
             return self.totals, self.totals

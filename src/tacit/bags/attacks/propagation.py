@@ -35,7 +35,7 @@ def propagate(system: TotalsSystem) -> TotalsSystem:
 
 
 def tighten(system: TotalsSystem) -> TotalsSystem | None:
-    """Do as :func:`propagate` does, and return None where the bounds cross: no solution then."""
+    """Do as :func:`propagate` does, and return None if the bounds cross: no solution then."""
     A, by_variable = system.incidence, system.incidence.T.tocsr()
     lower, upper = system.lower.copy(), system.upper.copy()
     active = np.arange(A.shape[0])
@@ -50,7 +50,7 @@ def tighten(system: TotalsSystem) -> TotalsSystem | None:
 
 
 def _sweep(rows: csr_array, low: Ints, high: Ints, lower: Ints, upper: Ints) -> Ints | None:
-    """Tighten the bounds in place; return the variables that moved, or None where a constraint cannot hold."""
+    """Tighten the bounds in place; return the variables that moved, or None if a constraint cannot hold."""
     least, greatest = rows @ lower, rows @ upper
     if (least > high).any() or (greatest < low).any():
         return None

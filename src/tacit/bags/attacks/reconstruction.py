@@ -37,13 +37,13 @@ class NoiseModel:
 
     @classmethod
     def gaussian(cls, variance: ArrayLike) -> NoiseModel:
-        """Return Gaussian noise of these variances; 0 stands for none."""
+        """Return Gaussian noise of these variances; 0 means no noise."""
         given = np.asarray(variance, dtype=np.float64)
         return cls(variance=given, scale=np.zeros_like(given))
 
     @classmethod
     def laplace(cls, variance: ArrayLike) -> NoiseModel:
-        """Return the discrete Laplace noise that has these variances; 0 stands for none.
+        """Return the discrete Laplace noise that has these variances; 0 means no noise.
 
         2a/(1 - a)^2 = variance with a = e^(-1/scale).
         """

@@ -33,7 +33,7 @@ class SearchResult(NamedTuple):
 
 
 def search(system: TotalsSystem, *, nodes: int, most_points: int = ENUMERATE) -> SearchResult:
-    """Find the variables whose value the constraints fix, among those that would tell a label.
+    """Find the variables whose value the constraints determine, among those that would determine a label.
 
     A solution is a witness; a variable that differs between two witnesses is free. The next witness is the one that
     moves as many of the others as it can. When none moves, the proof is repeated in integer arithmetic: by multipliers,
@@ -90,7 +90,7 @@ def _best(system: TotalsSystem, aim: Ints, *, nodes: int) -> Ints | None:
 
 
 def _telling(system: TotalsSystem, value: Ints) -> Mask:
-    """Variables that would tell a label if they had this value in every solution."""
+    """Variables that would determine a label if they had this value in every solution."""
     at_low, at_high = value == system.lower, value == system.upper
     return np.asarray((system.ask_low & at_low) | (system.ask_high & at_high) | system.ask_inside)
 
@@ -107,7 +107,7 @@ def _proved(system: TotalsSystem, value: Ints, free: Mask, aim: Ints, *, nodes: 
 
 
 def _moves(system: TotalsSystem, value: Ints, variable: int, by: int, *, nodes: int) -> bool | None:
-    """Whether a solution has this variable above (by = 1) or below (-1) its value; None where that stays undecided."""
+    """Whether a solution has this variable above (by = 1) or below (-1) its value; None if that stays undecided."""
     aim = np.zeros_like(value)
     aim[variable] = by
     end = system.upper if by > 0 else system.lower

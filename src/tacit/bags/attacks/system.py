@@ -1,4 +1,4 @@
-"""Totals of bags as integer equations over cells: rows that are in the same bags, which no total tells apart."""
+"""Totals of bags as integer equations over cells: rows that are in the same bags, which no total distinguishes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TotalsSystem:
     # lower, upper: of each variable: the number of ones among a cell's rows
     lower: Ints
     upper: Ints
-    # ask_low, ask_high, ask_inside: which values of a variable would tell a label: its least, its greatest, or one
+    # ask_low, ask_high, ask_inside: which values of a variable would determine a label: its least, its greatest, or one
     # between
     ask_low: NDArray[np.bool_]
     ask_high: NDArray[np.bool_]
@@ -91,7 +91,7 @@ def collapse(membership: csr_array) -> RowCells:
     if rows.nnz and (rows.data != 1).any():
         raise InvalidInput("must be 0 or 1: a row is in a bag once or not at all", field="membership")
     degree, key = np.diff(rows.indptr), np.zeros(rows.shape[0], dtype=np.int64)
-    # one bag at a time, numbered anew each time, so that the numbers stay below rows x bags
+    # one bag at a time, numbered again each time, so that the numbers stay below rows x bags
     for place in range(int(degree.max(initial=0))):
         longer = np.flatnonzero(degree > place)
         pair = key * (rows.shape[1] + 1)

@@ -44,7 +44,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     loss
-        The loss; None takes the release's, and another is refused: its T(y) was not added up.
+        The loss; None takes the release's, and another is rejected: its T(y) was not added up.
     parts
         :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross per partition.
     penalty
@@ -180,10 +180,11 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _loss_of(self, release: BagTotals) -> SemilinearLoss:
         if not release.partitions:
-            raise InvalidInput("must hold partitions, got random bags; use RandomBagModel", field="release")
+            raise InvalidInput("must have partitions, got random bags; use RandomBagModel", field="release")
         if self.loss is not None and self.loss != release.loss:
             raise InvalidInput(
-                f"must be the release's, {release.loss}, got {self.loss}: its totals are of that T(y)", field="loss"
+                f"must be the release's, {release.loss}, got {self.loss}: its totals are sums of that T(y)",
+                field="loss",
             )
         return release.loss
 

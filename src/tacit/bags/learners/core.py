@@ -1,4 +1,4 @@
-"""Fit crosses and trees to bag totals on NumPy: the crosses, then trees on what is left, then the crosses anew."""
+"""Fit crosses and trees to bag totals on NumPy: the crosses, then trees on what is left, then the crosses again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CoreModel:
     steps: int
 
     def predict(self, rows: pa.Table) -> Floats:
-        """Return f of each row; a part is 0 on values that it was told nothing about."""
+        """Return f of each row; a part is 0 on values that it has no total for."""
         f = np.broadcast_to(self.intercept, (rows.num_rows, len(self.intercept))).copy()
         for cells, output in zip(self.cells, self.outputs, strict=True):
             if isinstance(output, Forest):

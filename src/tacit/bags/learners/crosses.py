@@ -32,8 +32,8 @@ class CrossProblem:
     """
 
     loss: SemilinearLoss
-    cells: Ints  # (rows, parts): the cell of each row in each part, -1 where the part says nothing about the row
-    weights: Floats  # how many rows each of these rows stands for
+    cells: Ints  # (rows, parts): the cell of each row in each part, -1 if the part does not cover the row
+    weights: Floats  # how many rows each of these rows represents
     totals: Sequence[Floats]  # for each part the total of T(y) in each cell
     total: Floats  # the total of T(y) over all rows, which the intercept is fitted to
     strengths: Sequence[Floats]  # for each part the penalty's strength of each cell

@@ -1,4 +1,4 @@
-"""What learners from bags do with their f: predictions, how good they are, and how well calibrated."""
+"""Predictions of learners from bags, their accuracy and their calibration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What predictions are worth on rows with known labels.
+    """The quality of predictions on rows with known labels.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Evaluation:
         Area under the ROC curve (for K classes one against the rest, averaged); None for other losses, or where the
         rows have one class.
     calibration_error
-        Expected calibration error over ten groups of equal size; None where labels are no classes.
+        Expected calibration error over ten groups of equal size; None if labels are no classes.
     predicted, observed
         The mean prediction and the mean label, which calibration in the large compares.
     """
@@ -127,7 +127,7 @@ class Predictor(ABC):
 
     @abstractmethod
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return f, (rows, targets), or raise where the learner is not fitted."""
+        """Return f, (rows, targets), or raise if the learner is not fitted."""
 
     def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
         """Return f, one column per target (a flat array for one target)."""
@@ -141,7 +141,7 @@ class Predictor(ABC):
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
         """Return the most probable class, the labels above one half, or the predicted mean."""
-        f = self._f(features)  # raises where nothing is fitted
+        f = self._f(features)  # raises if nothing is fitted
         found = self.loss_.predict(f)
         classes = getattr(self, "classes_", None)
         return found if classes is None else np.asarray(classes[found])
@@ -161,7 +161,7 @@ class Predictor(ABC):
         return []
 
     def _codes(self, labels: ArrayLike) -> ArrayLike:
-        """Labels as numbers: class names by their place among ``classes_``, numbers as they are."""
+        """Labels as numbers: class names by their place among ``classes_``, numbers unchanged."""
         given, classes = np.asarray(labels), getattr(self, "classes_", np.zeros(0))
         if given.dtype.kind not in "UO" or classes.dtype.kind != "U":
             return labels

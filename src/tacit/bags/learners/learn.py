@@ -55,13 +55,13 @@ def learn(
     data
         The rows that the bags were made from, in their order for random bags.
     test
-        Rows with true labels in the plan's label column, to judge the model by.
+        Rows with true labels in the plan's label column, to evaluate the model by.
     features
         For random bags: the columns that the model sees. Default: all but the label.
     method
         ``crosses`` (default) or ``trees`` for partitions, ``linear`` for random bags.
     hold_out, rng
-        Not used: bags cannot be split into rows, so the model is judged by the released totals, and training is
+        Not used: bags cannot be split into rows, so the model is evaluated by the released totals, and training is
         deterministic.
     progress
         Called with the trees grown and all trees.

@@ -56,7 +56,7 @@ class PartModules(nn.Module):
             _module(one, [(i, len(columns[i].values)) for i in seen], targets, shared)
             for one, seen in zip(cells, self.seen, strict=True)
         )
-        # what a network says about the bag of rows that were too few, which has no key
+        # the output of a network for the bag of too few rows, which has no key
         self.merged = nn.ParameterList(nn.Parameter(torch.zeros(targets)) for _ in cells)
 
     def add(self, outputs: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -67,7 +67,7 @@ class PartModules(nn.Module):
         return f
 
     def outputs(self, codes: torch.Tensor, cells: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        """Return each part's output on rows, 0 where its cell is -1; None where no cell need be looked up."""
+        """Return each part's output on rows, 0 where its cell is -1; None if no cell need be looked up."""
         made = []
         for j, part in enumerate(self.parts):
             cell = cells[j]

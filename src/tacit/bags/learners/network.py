@@ -31,14 +31,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BagTargets:
-    """What the rows' bags say, as tables to look up: means of T(y) for each partition, and penalties for each part."""
+    """The information of the rows' bags, as lookup tables: means of T(y) per partition, and penalties per part."""
 
     loss: SemilinearLoss
     mean: torch.Tensor  # the mean of T(y) over all rows
     source: tuple[int, ...]  # for each part the place of its partition among those in use
     means: tuple[torch.Tensor, ...]  # for each partition in use (bags, targets): the mean of T(y) in each bag
     cell_of_bag: tuple[torch.Tensor, ...]  # for each part the cell of each bag
-    # for each part the penalty a row of each cell carries; None where all are 0
+    # for each part the penalty a row of each cell carries; None if all are 0
     strengths: tuple[torch.Tensor | None, ...]
     # for each part whether its cell must be looked up: not for a network whose every row has a bag with a key
     needed: tuple[bool, ...]
@@ -90,7 +90,7 @@ class AdditiveNetwork:
         return self.modules.intercept.detach().cpu().numpy().astype(np.float64)
 
     def predict(self, rows: pa.Table, *, block_rows: int = 1 << 16) -> Floats:
-        """Return f of each row; a network says nothing about values that no bag has, unless small bags were merged."""
+        """Return f of each row; a network is 0 for values that no bag has, unless small bags were merged."""
         return np.concatenate(
             [self._predict(rows.slice(a, block_rows)) for a in range(0, rows.num_rows, block_rows)]
             or [np.zeros((0, self.modules.targets))]

@@ -96,7 +96,7 @@ class MLP(ModelPart):
     hidden
         Widths of the hidden layers.
     embedding
-        Numbers that stand for one value of a column.
+        Numbers that represent one value of a column.
 
     References
     ----------

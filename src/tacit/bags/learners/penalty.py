@@ -1,4 +1,4 @@
-"""How far a part's outputs are drawn to 0, so that noise in totals is not learned."""
+"""Penalties that shrink a part's outputs to 0, so that noise in totals is not learned."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class NoiseRidge:
         for each part from the release itself, which costs no privacy: a cell's total differs from its rows' share
         of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2,
         between 0.05 and 2. For the squared loss that is in units of the label, and a label's variance among the rows
-        of a cell is taken for 1: where labels are noisy, release them in units of about their deviation.
+        of a cell is taken for 1: where labels are noisy, release them in units of about their standard deviation.
     """
 
     spread: float | None = None

@@ -1,4 +1,4 @@
-"""What learning from bags says of its model."""
+"""The evaluation of a model that was learned from bags."""
 
 from __future__ import annotations
 

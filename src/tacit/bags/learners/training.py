@@ -1,4 +1,4 @@
-"""How a network is trained: a plain value, so that no torch is needed to say it."""
+"""The settings of a network's training: a plain value, which needs no torch."""
 
 from __future__ import annotations
 

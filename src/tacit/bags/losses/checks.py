@@ -1,4 +1,4 @@
-"""What every loss asks of labels and predictions."""
+"""Checks of labels and predictions that every loss shares."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def as_labels(labels: ArrayLike) -> Floats:
     except (TypeError, ValueError) as error:
         raise InvalidInput("must be numbers, got text or objects: recode the labels", field="labels") from error
     if y.ndim != 1:
-        raise InvalidInput(f"must be one value a row, got an array of shape {y.shape}", field="labels")
+        raise InvalidInput(f"must be one value per row, got an array of shape {y.shape}", field="labels")
     refuse(~np.isfinite(y), y, "a label must be a finite number", "remove or recode the row")
     return y
 
 
 def refuse(wrong: NDArray[np.bool_], y: Floats, rule: str, remedy: str) -> None:
-    """Refuse the first wrong label by its value and row."""
+    """Reject the first wrong label by its value and row."""
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(f"{rule}, got {float(y[row])!r} at row {row}: {remedy}")
@@ -52,7 +52,7 @@ def number_of(column: Value) -> NumericValue:
 
 
 def missing(column: Value) -> BooleanValue:
-    """Say where a column has no finite number, by an expression that is never NULL."""
+    """Return where a column has no finite number, by an expression that is never NULL."""
     number = number_of(column)
     absent = number.isnull()
     if column.type().is_floating():  # integers are finite, and not every engine can ask

@@ -183,5 +183,5 @@ class MultiLabel(_Logistic):
 
 def _array(column: Value) -> ArrayValue:
     if not isinstance(column, ArrayValue):
-        raise InvalidInput(f"the label column of the multilabel loss must hold arrays, got {column.type()}")
+        raise InvalidInput(f"the label column of the multilabel loss must have arrays, got {column.type()}")
     return column

@@ -137,7 +137,7 @@ class PoissonLoss(SemilinearLoss):
     def l1(self) -> float:
         if self.most is None:
             raise InvalidInput(
-                "a private total of the Poisson loss needs most, got None: pass the largest count that counts, "
+                "a private total of the Poisson loss needs most, got None: pass the largest count, "
                 "chosen without looking at the labels"
             )
         return float(self.most)

@@ -52,7 +52,7 @@ class SemilinearLoss(ABC):
 
     @abstractmethod
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """Return T(y), one row per label; labels that the loss does not know are refused."""
+        """Return T(y), one row per label; labels that the loss does not know are rejected."""
 
     @abstractmethod
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
@@ -88,9 +88,9 @@ class SemilinearLoss(ABC):
         return None
 
     def label_values(self) -> Floats:
-        """Return T(y) of every label, or raise where these are not a short list."""
+        """Return T(y) of every label, or raise if these are not a short list."""
         raise InvalidInput(
-            f"labels are guessed for the log loss, classes, and the Poisson loss with a greatest label, got {self}"
+            f"labels are guessed for the log loss, classes, and the Poisson loss with a largest label, got {self}"
         )
 
     def chain(self, f: Floats, slope: Floats, /) -> Floats:

@@ -1,4 +1,4 @@
-"""Totals of several partitions made to agree: a projection after the noise, at no cost to anybody's privacy."""
+"""Totals of several partitions made to agree: a projection after the noise, which costs no privacy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.privacy.guarantee import Guarantee, Unit
 
 __all__ = ["ConsistentTotals", "Projection", "make_consistent", "tie_by_keys", "tie_by_rows"]
 
-_DENSE = 1500  # bags, cells or ties up to which the factors are worked out exactly
+_DENSE = 1500  # bags, cells or ties up to which the factors are computed exactly
 _ENTRIES = 2e7
 _PROBES = 64
 _TOLERANCE = 1e-13
@@ -109,7 +109,7 @@ def make_consistent(
     Parameters
     ----------
     release
-        Partitions with noise; exact ones are returned as they are.
+        Partitions with noise; exact ones are returned unchanged.
     table
         The public features of the rows; must not be given where features are private (unit record).
     rng
@@ -121,7 +121,7 @@ def make_consistent(
     """
     parts = release.partitions
     if not parts:
-        raise InvalidInput("must hold partitions to be made consistent: random bags share no totals", field="release")
+        raise InvalidInput("must have partitions to be made consistent: random bags share no totals", field="release")
     if table is not None and isinstance(release.guarantee, Guarantee) and release.guarantee.unit is Unit.RECORD:
         raise InvalidInput("must not be given for the unit record: its features are private", field="table")
     if len(parts) == 1 or not all(part.variance > 0 for part in parts):

@@ -36,7 +36,7 @@ class Curated(Choice):
         _check_selection(plan)
 
     def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
-        """Return what a release of this plan guarantees, whatever the rows are."""
+        """Return the guarantee of a release of this plan, for any rows."""
         from tacit.bags.mechanisms.curation import state_guarantee
 
         return state_guarantee(plan, loss)

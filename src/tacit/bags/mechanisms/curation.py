@@ -154,7 +154,7 @@ class PreparedPartitions:
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
     def draw(self, rng: np.random.Generator) -> BagTotals:
-        """Choose partitions where the plan says so, then add noise, then make partitions agree."""
+        """Choose partitions if the plan requires it, then add noise, then make partitions agree."""
         plan = self.plan
         grouped = [self.grouped[i] for i in self._chosen(rng)]
         made = _curation(plan, self.loss).release(

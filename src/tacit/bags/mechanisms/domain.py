@@ -1,4 +1,4 @@
-"""All bags that there could be, where which of them occur must stay private."""
+"""All possible bags, for releases in which the bags that occur must stay private."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHOLE = 2.0**53  # a float of this size represents several integers
 def fill_domain(grouped: GroupedRows) -> GroupedRows:
     """Return the bags of every combination of declared values and buckets, and last one bag of all other rows.
 
-    Which keys occur tells of the record that has a key alone, so the list of bags must not depend on the rows.
+    Which keys occur reveals a record with a unique key, so the list of bags must not depend on the rows.
     """
     vocabularies = [_declared(feature) for feature in grouped.features]
     size = math.prod(map(len, vocabularies))
@@ -48,15 +48,15 @@ def _declared(feature: Feature) -> Sequence[Any]:
         return [None, *range(feature.buckets)]
     if feature.values is None:
         raise InvalidInput(
-            f"must declare the categories or the edges of {feature.name!r} for the unit record: which keys occur tells"
-            " of single records",
+            f"must declare the categories or the edges of {feature.name!r} for the unit record: which keys occur "
+            "reveals single records",
             field="by",
         )
     return [None, *feature.values]
 
 
 def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[Feature]) -> pa.Table:
-    """Every combination, in the type of what is declared: the column's own tells whether a fraction or a gap occurs."""
+    """Every combination, in the declared type: the column's own type reveals whether a fraction or a gap occurs."""
     columns = zip(*product(*vocabularies), strict=True)
     return pa.table(
         {
@@ -81,7 +81,7 @@ def _find(grouped: GroupedRows, keys: pa.Table) -> NDArray[np.int64]:
     columns = {}
     for feature in grouped.features:
         column, kind = grouped.keys[feature.name].combine_chunks(), keys.schema.field(feature.name).type
-        if column.null_count == len(column):  # its type says nothing, and must not
+        if column.null_count == len(column):  # its type reveals nothing, and must not
             column = pa.nulls(len(column), kind)
         elif pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no integer
             numbers = column.to_numpy(zero_copy_only=False)

@@ -117,7 +117,7 @@ class RandomDraw:
 
     def __post_init__(self) -> None:
         if self.noise is not None and self.joins is None:
-            raise InvalidInput("must be given with noise: it caps how many bags one label may move", field="joins")
+            raise InvalidInput("must be given with noise: it limits how many bags one label can move", field="joins")
         lower, upper = self.measure.loss.bounds
         if self.bernoulli and not (np.all(lower >= 0) and np.all(upper <= 1)):
             raise InvalidInput(
@@ -139,7 +139,7 @@ class RandomDraw:
         )
 
     def calibrate(self) -> CalibratedNoise | None:
-        """Return the noise of the sums, and its guarantee; None where labels are exact."""
+        """Return the noise of the sums, and its guarantee; None if labels are exact."""
         if self.noise is None or self.joins is None:
             return None
         return self.noise.calibrate(
@@ -160,7 +160,7 @@ class RandomDraw:
     def prepare(self, rows: ibis.Table, label: str) -> PreparedDraw:
         """Read the labels of rows; raise if they, or the number of rows, do not serve."""
         if rows.get_backend().name != "duckdb":
-            raise InvalidInput("must have an order of rows for random bags; give a file or a frame", field="table")
+            raise InvalidInput("must have a row order for random bags; give a file or a frame", field="table")
         count = check_labels(rows, label=label, measure=self.measure)
         self.check_rows(count)
         calibrated = self.calibrate()

@@ -38,7 +38,7 @@ class LabelEncoding:
     """
 
     label: str
-    classes: tuple[str, ...] | None = None  # the list; None where labels are numbers or truth values already
+    classes: tuple[str, ...] | None = None  # the list; None if labels are numbers or truth values already
 
     @classmethod
     def of_plan(cls, plan: Plan, rows: ibis.Table) -> LabelEncoding:
@@ -57,7 +57,7 @@ class LabelEncoding:
         return cls(label=plan.label, classes=found)
 
     def apply(self, rows: ibis.Table) -> ibis.Table:
-        """Replace each label by its place in the list; a label that is not in it is refused."""
+        """Replace each label by its place in the list; a label that is not in it is rejected."""
         if self.classes is None:
             return rows
         column = rows[check_present(self.label, rows.columns, argument="label")]

@@ -1,4 +1,4 @@
-"""Where rows are grouped: one Ibis expression per partition, on DuckDB, Spark or any backend of Ibis."""
+"""Grouping of rows: one Ibis expression per partition, on DuckDB, Spark or any backend of Ibis."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_rows(table: Any) -> Iterator[ibis.Table]:  # noqa: ANN401
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupedRows:
-    """The bags of one partition before anything is hidden: private."""
+    """The exact bags of one partition, which are private."""
 
     features: tuple[Feature, ...]  # what the rows are grouped by
     keys: pa.Table  # one row per bag, sorted, missing values last

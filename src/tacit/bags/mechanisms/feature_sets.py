@@ -17,7 +17,7 @@ def check_feature_sets(by: Sequence[Sequence[str]], *, label: str, **declared: I
     if any(len(named) < len(one) for named, one in zip(sets, by, strict=True)):
         raise InvalidInput("must name different columns in each partition", field="by")
     if len(set(sets)) < len(sets):
-        raise InvalidInput("must name different partitions: the same one twice would be paid for twice", field="by")
+        raise InvalidInput("must name different partitions: the same one twice would be charged twice", field="by")
     if any(label in one for one in by):
         raise InvalidInput(f"must not name the private column {label!r}", field="by")
     for name, columns in declared.items():

@@ -26,7 +26,7 @@ class GridStatistic:
     """T(y) of a loss, exact or in steps of a grid."""
 
     loss: SemilinearLoss  # the loss whose T(y) is added up
-    # a step that is a power of two, so that every engine rounds alike; None leaves T(y) as it is
+    # a step that is a power of two, so that every engine rounds alike; None leaves T(y) unchanged
     grid: Grid | None = None
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class GridStatistic:
 
     @property
     def step(self) -> float:
-        """What one unit of the sums stands for."""
+        """What one unit of the sums represents."""
         return 1.0 if self.grid is None else float(self.grid.step)
 
     def values(self, labels: ArrayLike) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ class GridStatistic:
         nested = self.loss.several
         if not (kind.is_array() if nested else kind.is_numeric() or kind.is_boolean()):
             rule = "arrays of 0 and 1" if nested else "numbers or truth values"
-            raise InvalidInput(f"label column {name!r} must hold {rule}, got {kind}; recode it")
+            raise InvalidInput(f"label column {name!r} must have {rule}, got {kind}; recode it")
 
     def expressions(self, column: ibis.Value) -> list[ibis.Value]:
         """Return the same as expressions over a column, so that they are added up in the engine."""
@@ -95,7 +95,7 @@ class GridStatistic:
 
     def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if self.grid is None:
-            raise InvalidInput("must be given where noise is drawn: integer noise needs a public step", field="grid")
+            raise InvalidInput("must be given with noise: integer noise needs a public step", field="grid")
         _ = self.loss.l1  # raises, in the loss's own words, where a range must be declared first
         lower, upper = self.loss.bounds
         return self.grid.snap(lower), self.grid.snap(upper)

@@ -136,7 +136,7 @@ class GaussianTotalsNoise:
     Parameters
     ----------
     epsilon, delta
-        For the whole release; a delta of 1/rows or more is refused where the rows are known.
+        For the whole release; a delta of 1/rows or more is rejected where the rows are known.
     shares
         Which part of the squared precision each partition gets; None for equal parts.
 

@@ -71,7 +71,7 @@ class PrivateRows:
         return int(self.table.count().execute())
 
     def left_out(self) -> int | None:
-        """Return how many rows of persons with too many are left out; None where the plan names no person."""
+        """Return how many rows of persons with too many are left out; None if the plan names no person."""
         return None if self.person_seed is None else int(self.raw.count().execute()) - self.count()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -83,6 +83,6 @@ def _limited(plan: Plan, raw: ibis.Table, seed: int) -> ibis.Table:
     """Which rows stay depends on the person's column alone, which is public for the unit label."""
     assert plan.person is not None
     if raw.get_backend().name != "duckdb":
-        raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
+        raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
     read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
     return as_ibis(open_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed)))))

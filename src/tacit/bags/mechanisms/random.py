@@ -52,7 +52,7 @@ class Random(Choice):
             field = "consistent" if plan.small == "drop" else "small"
             raise InvalidInput("is for curated bags, got mechanism random", field=field)
         if plan.protected is not Unit.LABEL:
-            raise InvalidInput("must be label for random bags, which tell which rows are in them", field="unit")
+            raise InvalidInput("must be label for random bags, which reveal their rows", field="unit")
         if plan.epsilon is not None and self.joins is None:
             raise InvalidInput(
                 "random must be given joins with an epsilon: the most bags that one label may move", field="mechanism"

@@ -54,7 +54,7 @@ def choose_sets(
     noise: TotalsNoise | None = None,
     rng: np.random.Generator,
 ) -> ChosenSets:
-    """Return the feature sets whose totals tell most that the ones chosen before do not.
+    """Return the feature sets whose totals add most to those chosen before.
 
     A prediction m(x) starts at the middle of the declared range. Each round scores every candidate set S by
     q(S) = sum over its bags b of |sum_{i in b} (T(y_i) - m(x_i))|_1, less what noise alone would add; chooses one
@@ -192,7 +192,7 @@ def _read(rows: ibis.Table, options: Sequence[tuple[Feature, ...]], label: str) 
         check_present(name, rows.columns, argument="candidates")
     if label in names:
         raise InvalidInput(
-            f"must not name the label column {label!r}: its values would leave as keys", field="candidates"
+            f"must not name the label column {label!r}: its values would be released as keys", field="candidates"
         )
     return read_rows(rows, columns=[*names, label])
 

@@ -24,7 +24,7 @@ class Regrouping:
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        """The old numbers of the bags that stay as they are, in their order."""
+        """The old numbers of the bags that stay unchanged, in their order."""
         stays = self.target >= 0
         if self.other is not None:
             stays &= self.target != self.other
@@ -56,7 +56,7 @@ class SizeRule:
     least
         The least number of rows; 1 keeps every bag.
     small
-        ``drop`` says nothing about the labels of the rows of smaller bags; ``merge`` puts them into a bag "other".
+        ``drop`` releases nothing about the labels of smaller bags; ``merge`` puts their rows into a bag "other".
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Curation:
         ]
 
     def calibrate(self) -> CalibratedNoise | None:
-        """Return the noise of every query and the guarantee of all; None where totals are exact."""
+        """Return the noise of every query and the guarantee of all; None if totals are exact."""
         return None if self.noise is None else _calibrate(self.noise, tuple(self.queries), self.unit)
 
     def guarantee(self, rows_per_person: int = 1) -> AnyGuarantee:

@@ -35,7 +35,7 @@ class Partition:
     counts
         Rows in each bag: int64 where they are public, else noisy and float64 (they may be below 0).
     totals
-        The sum of T(y) over each bag, one column for each target of the loss, noisy where a guarantee says so.
+        The sum of T(y) over each bag, one column for each target of the loss, noisy if there is a guarantee.
     variance
         The variance of the noise in one total; 0 where totals are exact. After :func:`consistent` the mean over bags.
     count_variance
@@ -98,7 +98,7 @@ class Partition:
         return np.divide(self.totals, sizes, out=np.zeros_like(self.totals), where=sizes > 0)
 
     def covers(self, columns: Sequence[str]) -> bool:
-        """Say whether all of ``columns`` are keys, so that a part on them can be learned from these bags.
+        """Return whether all of ``columns`` are keys, so that a part on them can be learned from these bags.
 
         A bag of small bags merged into one has many keys: a partition with one covers nothing exactly, but its
         other bags do; see :attr:`other`.
@@ -150,7 +150,7 @@ def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> ND
         values = wanted.unique()
         of_bag = pc.index_in(wanted, value_set=values).to_numpy(zero_copy_only=False).astype(np.int64)
         of_row = pc.fill_null(pc.index_in(given, value_set=values), -1).to_numpy(zero_copy_only=False)
-        # pairs (key so far, this value), numbered anew each time so that the numbers stay below bags x values
+        # pairs (key so far, this value), numbered again each time so that the numbers stay below bags x values
         pairs, bag = np.unique(bag * len(values) + of_bag, return_inverse=True)
         pair = np.where((row < 0) | (of_row < 0), -1, row * len(values) + of_row)
         at = np.searchsorted(pairs, pair)

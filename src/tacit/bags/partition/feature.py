@@ -39,7 +39,7 @@ class Feature:
     name
         The column.
     edges
-        Finite, ascending, chosen without looking at the labels; None takes the values as they are.
+        Finite, ascending, chosen without looking at the labels; None takes the values unchanged.
     values
         The public list of values, where the table's own must stay private (unit record); rows with others are in
         the bag "other". Not needed with edges, whose buckets are public.
@@ -77,7 +77,7 @@ class Feature:
 
     @property
     def buckets(self) -> int | None:
-        """How many buckets the edges make, missing values not counted; None where there are no edges."""
+        """How many buckets the edges make, missing values not counted; None if there are no edges."""
         return None if self.edges is None else len(self.edges) + 1
 
     def codes(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -89,7 +89,7 @@ class Feature:
         if self.edges is None:
             return values
         if pa.types.is_string(values.type) or pa.types.is_boolean(values.type) or pa.types.is_date32(values.type):
-            raise InvalidInput(f"column {self.name!r} must hold numbers to be cut at edges, got {values.type}")
+            raise InvalidInput(f"column {self.name!r} must have numbers to be cut at edges, got {values.type}")
         numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         missing = np.isnan(numbers)
         return pa.array(np.searchsorted(self.edges, numbers, side="right").astype(np.int64), mask=missing)
@@ -100,7 +100,7 @@ class Feature:
         kind = column.type()
         if self.edges is not None:
             if not (kind.is_numeric() and not kind.is_boolean()):
-                raise InvalidInput(f"column {self.name!r} must hold numbers to be cut at edges, got {kind}")
+                raise InvalidInput(f"column {self.name!r} must have numbers to be cut at edges, got {kind}")
             return _bucketed(column.cast("float64"), self.edges, exact=kind.is_integer())
         if kind.is_integer():
             return column.cast("int64")
@@ -167,7 +167,7 @@ def _plain(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array:
 
 def _unusable(name: str, kind: object) -> InvalidInput:
     return InvalidInput(
-        f"column {name!r} must hold numbers, text, dates or truth values to key bags by, got {kind}; cast it to text"
+        f"column {name!r} must have numbers, text, dates or truth values to key bags by, got {kind}; cast it to text"
     )
 
 

@@ -24,7 +24,7 @@ class RandomBags:
     labels
         The mean of T(y) over each bag, or a Bernoulli draw with that mean; one column for each target.
     joins
-        In how many bags a row may be at most; None where that was not capped, which no guarantee allows.
+        In how many bags a row may be at most; None if that was not capped, which no guarantee allows.
     bernoulli
         Whether labels are the paper's draws instead of proportions.
     variance

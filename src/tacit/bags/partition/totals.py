@@ -22,9 +22,9 @@ class BagTotals:
     Parameters
     ----------
     partitions
-        One for each feature set; empty where bags are random.
+        One for each feature set; empty if bags are random.
     random
-        The random bags; None where there are partitions.
+        The random bags; None if there are partitions.
     loss
         The loss whose T(y) was added up.
     guarantee
@@ -34,7 +34,7 @@ class BagTotals:
     label
         The private column's name: who learns from the release must leave that column out.
     rows
-        How many rows the table has, None where that is not public.
+        How many rows the table has, None if that is not public.
     mechanism
         What was done, in public terms: its name and its public parameters.
     """
@@ -50,7 +50,7 @@ class BagTotals:
 
     def __post_init__(self) -> None:
         if bool(self.partitions) == (self.random is not None):
-            raise InvalidInput("a release of bags must hold partitions or random bags, and not both")
+            raise InvalidInput("a release of bags must have partitions or random bags, and not both")
         parts = self.partitions or (self.random,)
         if any(part is not None and part.targets != self.loss.targets for part in parts):
             raise InvalidInput(

@@ -42,7 +42,7 @@ def protect(
 
     Unit label (default): neighbors differ in one row's label; features, keys and counts of bags are public. Unit
     record: neighbors differ in one row; only the number of rows and what the plan declares is public. Not protected:
-    what rows of a bag have in common, more rows of a person than the plan says, and how long it takes.
+    what rows of a bag have in common, more rows of a person than the plan states, and how long it takes.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class UsedRows(NamedTuple):
 
 
 def guarantee_of(plan: Plan, loss: SemilinearLoss, *, classes: Sequence[Any] | None) -> AnyGuarantee:
-    """Return what holds for totals of labels; what is read off or refused of the labels is public."""
+    """Return what holds for totals of labels; what is computed from or refused of the labels is public."""
     kept = plan.mechanism.guarantee(plan, loss)
     if classes is None or not isinstance(kept, Guarantee):
         return kept
@@ -141,7 +141,7 @@ class Release(BaseRelease):
             left_out = "" if self.left_out is None else f", {self.left_out:,} rows left out"
             lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
         if not isinstance(self.guarantee, Guarantee):
-            lines.append("Exact totals can determine labels: tacit bags attack finds out which.")
+            lines.append("Exact totals can determine labels: tacit bags attack finds them.")
         return lines
 
     def partitions(self) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ def audit(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Labels that the scores may add to what the features alone tell, as a share of all rows: 0.05 is five "
+            help="Labels that the scores may reveal beyond the features alone, as a share of all rows: 0.05 is five "
             "points.",
         ),
     ] = 0.05,
@@ -39,9 +39,9 @@ def audit(
 
     The server runs the real attack over HTTP against a copy: same labels, metric, policy and split. Nothing is
     charged to the ledger and no team sees it. The audit compares two shares of labels guessed correctly: by the
-    attacker with all its scores, and by the features alone (a model that is judged on rows it has not seen).
+    attacker with all its scores, and by the features alone (a model that is evaluated on rows it has not seen).
 
-    Exit code 0: the scores added at most --max-recovered. 1: they added more. 2: the audit could not be done.
+    Exit code 0: the scores added at most --max-recovered. 1: they added more. 2: the audit could not run.
 
     Example: tacit scores audit --url http://127.0.0.1:8000 --token tacit_host_... --max-recovered 0.05
     """

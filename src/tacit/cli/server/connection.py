@@ -1,4 +1,4 @@
-"""Where a scoring server is and who asks: options that the commands share."""
+"""The server's address and the caller's token: options that the commands share."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Competition", "Token", "Url", "connect", "find_slug", "print_json"]
 
-Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="Where the scoring server is.")]
+Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="The address of the scoring server.")]
 Token = Annotated[
     str,
     typer.Option(
         envvar="TACIT_TOKEN",
-        help="The token; better in the environment than on the command line, where others may see it.",
+        help="The token; prefer the environment variable, because others may see the command line.",
     ),
 ]
 Competition = Annotated[
     str | None,
-    typer.Option(metavar="SLUG", help="The competition's short name. Default: the only one of the server."),
+    typer.Option(metavar="SLUG", help="The competition's short name. Default: the server's only competition."),
 ]
 
 

@@ -144,7 +144,7 @@ def teams(
 def flags(
     competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """Show submissions that look crafted, with the reason; they count all the same.
+    """Show submissions that look crafted, with the reason; they still count.
 
     Example: tacit scores host flags --competition titanic
     """
@@ -186,7 +186,7 @@ def spend(
 def final(
     competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """Close the competition and release the final ranking, once; afterwards print the same.
+    """Close the competition and release the final ranking, once; later calls print the same ranking.
 
     Each team's last submission gets one score on the rows that no live score has used. A competition with a closing
     date is finished after it.

@@ -41,9 +41,9 @@ def submit(
     competition: Competition = None,
     as_json: AsJson = False,
 ) -> None:
-    """Submit predictions as a team, and print the score that is released and what is left of the budget.
+    """Submit predictions as a team, and print the released score and the remaining submissions.
 
-    The team's token was shown when it joined. A file that is refused uses up nothing.
+    The team's token was shown when it joined. A rejected file uses no submission.
 
     Example: TACIT_TOKEN=tacit_team_... tacit scores submit predictions.csv --url http://127.0.0.1:8000
     """

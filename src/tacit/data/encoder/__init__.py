@@ -1,4 +1,4 @@
-"""Mixed columns as numbers, by rules that are stored, so that later rows are encoded alike."""
+"""Mixed columns as numbers, by stored rules, so that later rows are encoded in the same way."""
 
 from tacit.data.encoder.encoder import Encoder
 from tacit.data.encoder.numbers import DateColumn, FlagColumn, NumberColumn

@@ -1,4 +1,4 @@
-"""Rules from names, types and declarations: nothing is read off private rows."""
+"""Rules from names, types and declarations, without reading private rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def declare_rules(
     categories: Mapping[str, Sequence[str]],
     gaps: Sequence[str],
 ) -> tuple[ColumnRule, ...]:
-    """Return a rule for each feature, or raise in the name of what must be declared."""
+    """Return a rule for each feature, or raise with what must be declared."""
     check_declared(features, ranges=ranges, categories=categories, gaps=gaps)
     rules = []
     for name in features:
@@ -52,7 +52,7 @@ def check_declared(
     categories: Mapping[str, Sequence[str]],
     gaps: Sequence[str] = (),
 ) -> None:
-    """Raise where something is declared of a column that is no feature."""
+    """Raise if something is declared about a column that is no feature."""
     for argument, named in (("ranges", ranges), ("categories", categories), ("gaps", gaps)):
         for name in named:
             if name != EVERY_COLUMN or argument == "categories":
@@ -82,7 +82,7 @@ def declared_rule(
 
 
 def _range_of(name: str, kind: pa.DataType, ranges: Mapping[str, Range]) -> tuple[float, float] | None:
-    """Return the declared range of a column in numbers, dates as days; None where there is none."""
+    """Return the declared range of a column in numbers, dates as days; None if there is none."""
     dates = is_date(kind)
     for place in (name, EVERY_COLUMN):
         low, high = ranges.get(place, (None, None))
@@ -108,13 +108,13 @@ def _undeclared(name: str, kind: pa.DataType, *, gaps: bool) -> ColumnRule:
     if is_date(kind):
         raise InvalidInput(
             f"must have a range of dates for column {name!r}, such as {name}=2020-01-01,2024-12-31: the guarantee "
-            "allows none that is read off the rows",
+            "does not allow computing it from the rows",
             field="ranges",
         )
     if is_number(kind):
         raise InvalidInput(
             f"must have a range for column {name!r}, such as {name}=0,100, or for all as *=0,100: the guarantee "
-            "allows none that is read off the rows",
+            "does not allow computing it from the rows",
             field="ranges",
         )
     raise InvalidInput(

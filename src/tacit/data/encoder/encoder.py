@@ -1,4 +1,4 @@
-"""The encoder: a rule for each column."""
+"""The encoder: one rule per column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCK = 1 << 14  # rows that are dense at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Encoder:
-    """How the columns of a table become a matrix of numbers, for these rows and for all that follow.
+    """The rules by which the columns of a table become a matrix of numbers, for these rows and all later ones.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Encoder:
         categories: Mapping[str, Sequence[str]],
         gaps: Sequence[str] = (),
     ) -> Encoder:
-        """Make rules from names, types and what is declared of them alone; no row is read.
+        """Make rules only from names, types and declarations; no row is read.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Encoder:
         categories
             The words of a column, one 0/1 column each; text without them is hashed.
         gaps
-            The columns whose missing values are told by a column of their own; ``"*"`` for all.
+            The columns whose missing values get an indicator column; ``"*"`` for all.
         """
         from tacit.data.encoder.declare import declare_rules
 
@@ -88,16 +88,16 @@ class Encoder:
         categories: Mapping[str, Sequence[str]] | None = None,
         most_words: int = 100,
     ) -> Encoder:
-        """Make rules from rows whose features are public: means, standard deviations and words are read off them.
+        """Make rules from rows whose features are public: from their means, standard deviations and words.
 
         Ids, names, constants and columns of no known type are left out, with the reason.
 
         Parameters
         ----------
         chosen
-            Whether a user named them: then none is left out.
+            Whether a user named the columns; then none is left out.
         ranges, categories
-            What is declared of some columns; it goes before what their rows show.
+            Declarations about some columns; they take precedence over the rows.
         most_words
             How many words of a column get a column each; with more of them, the column is hashed.
         """
@@ -111,7 +111,7 @@ class Encoder:
 
     @classmethod
     def of_numbers(cls, features: Sequence[str]) -> Encoder:
-        """Return the encoder that leaves numbers as they are."""
+        """Return the encoder that leaves numbers unchanged."""
         return cls(rules=tuple(NumberColumn(name=name, low=-1.0, high=1.0, clipped=False) for name in features))
 
     @cached_property
@@ -125,7 +125,7 @@ class Encoder:
         return tuple(column.name for column in self.encoded)
 
     def columns(self, only: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Return the columns of a table that are read, for all columns of the matrix or for some."""
+        """Return the columns of the table that are read, for all columns of the matrix or for some."""
         return tuple(rule.name for rule in self._rules(only))
 
     def check(self, columns: Sequence[str], *, only: Sequence[str] | None = None, field: str | None = None) -> None:
@@ -188,7 +188,7 @@ class Encoder:
         return np.array([column.half for column in self.encoded])
 
     def notes(self) -> list[str]:
-        """Return what a reader should know about the columns, a sentence each."""
+        """Return what a reader should know about the columns, one sentence each."""
         notes = [f"Left out: {'; '.join(f'{name} ({why})' for name, why in self.left_out)}."] if self.left_out else []
         hashed = [f"{rule.name} ({rule.buckets} buckets)" for rule in self.rules if isinstance(rule, HashedColumn)]
         if hashed:
@@ -203,7 +203,7 @@ class Encoder:
 
     @classmethod
     def from_json(cls, document: object) -> Encoder:
-        """Read rules that someone else may have written; raise if they are not whole, or too many."""
+        """Read rules that someone else may have written; raise if they are incomplete or too many."""
         from tacit.data.encoder.stored import rules_from_json
 
         rules, left_out = rules_from_json(document)

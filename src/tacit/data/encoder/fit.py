@@ -1,4 +1,4 @@
-"""Rules read off rows whose features are public."""
+"""Rules from rows whose features are public."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool, most_words: int) ->
 
 
 def _spread(values: Matrix) -> tuple[float, float]:
-    """Return one standard deviation about the mean, so that scaling standardizes."""
+    """Return one standard deviation around the mean, so that scaling standardizes."""
     known = values[np.isfinite(values)].astype(np.float64)
     mean = float(known.mean()) if len(known) else 0.0
     deviation = float(known.std()) if len(known) else 0.0
@@ -76,7 +76,7 @@ def _spread(values: Matrix) -> tuple[float, float]:
 
 
 def _reason(column: pa.ChunkedArray) -> str | None:
-    """Why a column says nothing about other rows, in words; None where it may."""
+    """Why a column predicts nothing for other rows, in words; None if it may."""
     kind = column.type
     if not (is_number(kind) or is_date(kind) or is_word(kind) or pa.types.is_boolean(kind)):
         return f"{kind}, neither numbers, truth values, dates nor text"

@@ -27,7 +27,7 @@ def is_date(kind: pa.DataType) -> bool:
 
 
 def is_word(kind: pa.DataType) -> bool:
-    """Whether a column is of words; one without any value may be."""
+    """Whether a column is of words; a column without any value may be."""
     if pa.types.is_dictionary(kind):
         return is_word(kind.value_type)
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
@@ -35,7 +35,7 @@ def is_word(kind: pa.DataType) -> bool:
 
 
 def numbers_of(column: Column, *, name: str) -> NDArray[np.float64]:
-    """Return a column of numbers as float64, with NaN where a value is missing; no value depends on another row."""
+    """Return a column of numbers as float64, with NaN for missing values; no value depends on another row."""
     kind = column.type
     if column.null_count == len(column):  # of any type: a CSV's empty column is read as text
         return np.full(len(column), np.nan)
@@ -51,7 +51,7 @@ def numbers_of(column: Column, *, name: str) -> NDArray[np.float64]:
 
 
 def days_of(column: Column, *, name: str) -> NDArray[np.float64]:
-    """Return dates and times as days since the start of 1970, with NaN where one is missing."""
+    """Return dates and times as days since the start of 1970, with NaN for missing ones."""
     if column.null_count == len(column):
         return np.full(len(column), np.nan)
     if not is_date(column.type):

@@ -22,7 +22,7 @@ class NumberColumn(ColumnRule):
     Parameters
     ----------
     low, high
-        The range: public, or one standard deviation about the mean of rows that are public.
+        The range: public, or one standard deviation around the mean of public rows.
     """
 
     kind: ClassVar[str] = "number"

@@ -15,7 +15,7 @@ __all__ = ["declared_encoder", "planned_features"]
 
 
 def planned_features(plan: EncodedPlan, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that a plan names, or all but the label and whose row it is."""
+    """Return the columns that a plan names, or all but the label and the person."""
     check_present(plan.label, columns, argument="label")
     if plan.person is not None:
         check_present(plan.person, columns, argument="person")

@@ -1,4 +1,4 @@
-"""What every rule has: which numbers it makes of a column, and their public ranges."""
+"""The interface of every rule: the numbers that it makes of a column, and their public ranges."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class EncodedColumn:
     Parameters
     ----------
     measured
-        Whether it is a quantity, whose range is scaled to [-1, 1]; indicators, sines and cosines stay as they are.
+        Whether it is a quantity, whose range is scaled to [-1, 1]; indicators, sines and cosines are not scaled.
     clipped
-        Whether scaling moves values outside of the range to the nearer end.
+        Whether scaling clips values to the range.
     """
 
     name: str
@@ -40,18 +40,18 @@ class EncodedColumn:
 
     @property
     def middle(self) -> float:
-        """What becomes 0 when the column is scaled."""
+        """The value that scaling maps to 0."""
         return (self.low + self.high) / 2 if self.measured else 0.0
 
     @property
     def half(self) -> float:
-        """What becomes 1 above the middle."""
+        """The distance from the middle that scaling maps to 1."""
         return (self.high - self.low) / 2 if self.measured else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnRule(ABC):
-    """How one column becomes numbers.
+    """The rule by which one column becomes numbers.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ColumnRule(ABC):
         return (*self._encoded(), *missing)
 
     def encode(self, column: Column) -> Matrix:
-        """Return those numbers, a line per row, in their own units; none is missing or infinite."""
+        """Return those numbers, one line per row, in their own units; none is missing or infinite."""
         known = self._encode(column)
         if not self.gaps:
             return known
@@ -87,7 +87,7 @@ class ColumnRule(ABC):
 
 
 def check_distinct(names: Sequence[str]) -> Sequence[str]:
-    """Return the names of the columns of a matrix, or raise where two are the same."""
+    """Return the names of the columns of a matrix, or raise if two are the same."""
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise InvalidInput(f"must not make two columns named {twice!r}; rename one of them", field="features")

@@ -1,4 +1,4 @@
-"""Encoders in headers and files: plain JSON that a stranger may have written, so it is checked and bounded."""
+"""Encoders in headers and files: plain JSON from an untrusted source, so it is checked and bounded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x9b]")  # a terminal obey
 
 
 def rules_to_json(rules: Sequence[ColumnRule], left_out: LeftOut) -> dict[str, Any]:
-    """Return an encoder's rules and left-out columns as plain JSON, or raise where nobody would read it back."""
+    """Return an encoder's rules and left-out columns as plain JSON, or raise if it could not be read back."""
     _check_names(rules, left_out)
     stored = [{"kind": rule.kind, **asdict(rule)} for rule in rules]
     for rule in stored:

@@ -44,7 +44,7 @@ class CategoryColumn(ColumnRule):
 class HashedColumn(ColumnRule):
     """One 0/1 column for each bucket of a public hash, which needs no list of words; a gap is 0 in all of them.
 
-    Words that share a bucket are not told apart.
+    Words that share a bucket cannot be distinguished.
     """
 
     kind: ClassVar[str] = "hashed"

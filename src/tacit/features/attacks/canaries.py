@@ -21,9 +21,9 @@ def canary_leak(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Leak:
-    """Tell records in one corner of the box from records in the opposite one, under fresh noise.
+    """Distinguish records in one corner of the box from records in the opposite one, under fresh noise.
 
-    The two corners are the neighbors that the noise is calibrated for: no pair of records is easier to tell apart.
+    The two corners are the neighbors that the noise is calibrated for: no pair of records is easier to distinguish.
     Half of the records choose the threshold.
     """
     here, there = (mechanism.corner_scores(side, features=features, records=records, rng=rng) for side in (1, -1))

@@ -1,3 +1,3 @@
-"""Learning from released features: Fisher's rules, with the release's noise taken out."""
+"""Learning from released features: Fisher's rules, corrected for the noise of the release."""
 
 __all__: list[str] = []

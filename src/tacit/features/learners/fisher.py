@@ -86,7 +86,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"the labels must be of at least two classes, got 1 class: {self.classes_[0]!r}")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
-            raise InvalidInput("must be positive for some row, got zeros alone", field="sample_weight")
+            raise InvalidInput("must be positive for some row, got only zeros", field="sample_weight")
         return self.fit_codes(X, codes, classes=self.classes_, weights=weights)
 
     def fit_codes(

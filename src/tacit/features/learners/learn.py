@@ -41,7 +41,7 @@ def learn(
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> LearnedModel:
-    """Learn a classifier of clean rows from a release; its noise is taken out.
+    """Learn a classifier of clean rows from a release, corrected for its noise.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def learn(
     data
         Has no use on this surface.
     test
-        Clean rows with true labels in the plan's label column, to judge by.
+        Clean rows with true labels in the plan's label column, to evaluate on.
     features
         Some of the released features; default: all. The learner takes a matrix in this order.
     method
         ``Fisher(rule="independence")``, or ``rule="full"``, which needs rows.
     hold_out
-        The share of released rows that are judged by their released labels where there is no test; the classifier that
-        is returned learns from them too.
+        The share of released rows that are evaluated by their released labels where there is no test; the classifier
+        that is returned learns from them too.
     rng
         Chooses the rows that are held out.
 

@@ -10,7 +10,7 @@ __all__ = ["FisherReport", "JudgedAccuracy"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAccuracy:
-    """How often a classifier is right; for released rows an estimate that has the labels' noise taken out."""
+    """The accuracy of a classifier; for released rows an estimate that is corrected for the labels' noise."""
 
     accuracy: float
     standard_error: float

@@ -84,7 +84,7 @@ class FullCovarianceRule:
         """
         if spread.ndim == 1:
             raise InvalidInput(
-                "the full rule needs products of features, which class totals do not hold; take the independence rule"
+                "the full rule needs products of features, which class totals do not contain; use the independence rule"
             )
         values, vectors = np.linalg.eigh(spread - np.diag(noise))
         edge = error.mean() * np.sqrt(2 * len(values))

@@ -23,7 +23,7 @@ _SHARES = tuple(Fraction(k, 20) for k in range(1, 15))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetSplit:
-    """Epsilons that add up to the whole; 0 where there is nothing to spend on, infinite where there is no noise."""
+    """Epsilons that add up to the whole; 0 where there is nothing to spend on, infinite if there is no noise."""
 
     class_rows: float
     selection: float

@@ -34,5 +34,6 @@ def check_gaussian(epsilon: float, delta: float) -> None:
     check_delta(delta, zero=False)
     if check_epsilon(epsilon) > MOST_EPSILON:
         raise InvalidInput(
-            f"must be at most {MOST_EPSILON}, got {epsilon!r}; release without a guarantee instead", field="epsilon"
+            f"must be at most {MOST_EPSILON}, got {epsilon!r}; use epsilon none to release without a guarantee",
+            field="epsilon",
         )

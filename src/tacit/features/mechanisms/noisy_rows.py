@@ -36,7 +36,7 @@ class NoisyRows:
     epsilon, delta
         The guarantee of the features; an infinite epsilon adds no noise.
     label_epsilon
-        The guarantee of the labels; infinite: they are released as they are.
+        The guarantee of the labels; infinite: they are released unchanged.
 
     References
     ----------

@@ -76,7 +76,7 @@ class BoundPlan:
 
     @property
     def selection(self) -> PrivateSelection | None:
-        """How columns are chosen; None where all are released."""
+        """How columns are chosen; None if all are released."""
         if self.plan.select is None or not self.split.selection:
             return None
         return PrivateSelection(epsilon=self.split.selection, keep=self.plan.select, score=SCORES[self.plan.score])

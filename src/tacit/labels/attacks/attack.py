@@ -52,10 +52,10 @@ def attack(
     data
         The rows of the release, whose features the attacker has. Default: the columns released beside the labels.
     truth
-        The table that was protected, to count correct guesses. Without it nothing is counted: the notes have what the
-        attacker expects.
+        The table that was protected, to count correct guesses. Without it only the notes have the attacker's
+        expectations.
     before
-        Beliefs after an earlier release, (rows, classes) probabilities, in place of what features say.
+        Beliefs after an earlier release, (rows, classes) probabilities, instead of a model of the features.
     method
         Default: ``bayes``. ``canaries`` reads ``truth`` alone.
     level
@@ -120,7 +120,7 @@ def _true_rows(release: Release, truth: object) -> pa.Table:
 
 
 def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | None, list[str]]:
-    """The features of the rows, and what became of the columns, where a reader should know."""
+    """The features of the rows, and notes on the encoding of the columns."""
     if data is None and not set(release.feature_names) - {release.asked.person}:
         return None, []
     rows = release.table if data is None else rows_of(release, data, field="data")
@@ -130,7 +130,7 @@ def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | Non
 
 
 def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
-    """Whether randomized response acted as claimed, where all labels that were randomized are known."""
+    """Whether randomized response acted as claimed, if all labels that were randomized are known."""
     plan = release.asked
     if not plan.mechanism.uniform:
         return None

@@ -31,11 +31,11 @@ def plant_canaries(
     labels
         The private column; rows without a label are left alone.
     count
-        How many canaries. More prove more: 1,000 are a good start.
+        How many canaries. More give a larger bound: 1,000 are a good start.
     classes
         The class list; None: the classes that occur.
     rng
-        Chooses rows, labels and coins. It must not be the one that randomizes labels later.
+        Chooses rows, labels and coins. It must not be the generator that randomizes labels later.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def audit_canaries(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> Leak:
-    """Bound epsilon from below by how well one trained model tells which label each canary carried.
+    """Bound epsilon from below by how well one trained model reveals which label each canary had.
 
     A canary's score is the log of its other label's probability over its own label's. The highest scores are guessed
     flipped, the lowest not; the bound is that of one run. For a model that meets its guarantee it is above epsilon in
@@ -73,8 +73,8 @@ def audit_canaries(
         The model's P(class | x) at ``features[canaries.rows]``: a column for each of ``canaries.classes``. The released
         labels of those rows, one-hot, audit the release itself.
     reference
-        The same of a model that has not seen the canaries' labels: what it says is taken off the score, which sharpens
-        the attack and cannot make the bound wrong.
+        The same of a model that has not seen the canaries' labels; its score is subtracted, which sharpens the attack
+        and cannot make the bound wrong.
     guesses, delta, level, rng
         As in :meth:`tacit.leak.PlantedCanaries.leak`; delta is that of the guarantee under test.
 

@@ -1,4 +1,4 @@
-"""The best guess of each label from a release, alone or with the features, against guessing without it."""
+"""The best guess of each label from a release, with and without features, compared with guessing without it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LabelGuesses(LabelBeliefs):
     Parameters
     ----------
     classes, coding
-        The labels that the codes stand for, and how true labels become codes.
+        The labels that the codes represent, and how true labels become codes.
     """
 
     classes: tuple[Any, ...]
@@ -38,7 +38,7 @@ class LabelGuesses(LabelBeliefs):
 
     @property
     def labels(self) -> pa.Array:
-        """The guessed labels; null where nothing was released."""
+        """The guessed labels; null if nothing was released."""
         return Classes(values=self.classes).decode(self.guesses)
 
     def leak(self, truth: Any, *, baseline: float | None = None, level: float = 0.95) -> Leak:  # noqa: ANN401
@@ -52,7 +52,7 @@ class LabelGuesses(LabelBeliefs):
 
 
 def bayes_posterior(likelihood: ArrayLike, *, prior: ArrayLike) -> Array:
-    """Return P(label | what a row released) as rows; where the prior rules a row out, the release alone decides.
+    """Return P(label | released value) as rows; if the prior excludes a row, the release alone decides.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def guess_labels(release: Release, *, prior: ArrayLike | None = None) -> LabelGu
     release
         Randomized labels; never the private ones.
     prior
-        P(label), or P(label | features) a row. None: the release's own word for it, a public prior or the class shares
-        estimated from all rows.
+        P(label), or P(label | features) per row. None: the release's public prior, or the class shares estimated from
+        all rows.
 
     References
     ----------

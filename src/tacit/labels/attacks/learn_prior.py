@@ -29,7 +29,7 @@ _CHANCE = 2.0  # log-likelihood; half a chi-squared of two degrees of freedom is
 def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rng: np.random.Generator) -> Array:  # noqa: ANN401
     """Return P(label | x) for every row, from a model that has not seen that row's released label.
 
-    The model learns P(released label | x), and the channel is taken off it (:func:`unfold`). Where rows went through
+    The model learns P(released label | x), and the channel is inverted (:func:`unfold`). If rows went through
     different channels, or through one without finitely many outputs, the model learns posteriors instead, in two
     rounds of expectation maximization (:func:`~tacit.labels.fitting.expect.expect_outside`). Either is weighted
     against what the release says about all labels (:func:`weigh`), so that features without information do no harm.
@@ -60,9 +60,9 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
     """Return the mix of a learned and a common prior that makes the released labels likeliest.
 
     (1 - w) common + w common^(1-a) learned^a, scaled to sum to 1, for one w and one a: the power corrects models that
-    are too sure or not sure enough, and the weight limits how sure any row can be. The common prior stands unless the
-    mix gains more log-likelihood than two numbers gain by chance. Two numbers from all rows say nothing about any of
-    them.
+    are overconfident or not confident enough, and the weight limits how sure any row can be. The common prior stands
+    unless the mix gains more log-likelihood than two numbers gain by chance. Two numbers from all rows say nothing
+    about any of them.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
 def unfold(outputs: Array, *, transition: Array, start: Array) -> Array:
     """Return P(label | x) from P(output | x): the maximum-likelihood one, found from ``start``.
 
-    p(y) <- p(y) sum over z of q(z) T[y,z]/(p T)(z). Labels that the channel cannot tell apart keep the ratio they have
+    p(y) <- p(y) sum over z of q(z) T[y,z]/(p T)(z). Labels that the channel cannot distinguish keep the ratio they have
     in ``start``; few steps keep a noisy q from being magnified.
 
     References

@@ -36,8 +36,8 @@ class ResponseTest:
     p_too_much_noise
         Probability of that few or fewer.
     p_switches
-        Smallest p-value of any cell (label before, label after), times the number of cells: small where labels go to
-        the wrong classes, or some classes are kept more than others.
+        Smallest p-value of any cell (label before, label after), times the number of cells: small if labels are changed
+        to the wrong classes, or some classes are kept more than others.
     epsilon
         The epsilons that the kept share allows, at 95%.
     """
@@ -57,7 +57,7 @@ class ResponseTest:
         return min(1.0, 3 * min(self.p_too_little_noise, self.p_too_much_noise, self.p_switches))
 
     def acted(self, *, significance: float = 0.001) -> bool:
-        """Say whether the columns are consistent with the claim; wrongly "no" with at most this probability."""
+        """Return whether the columns are consistent with the claim; wrongly "no" with at most this probability."""
         if not 0 < significance < 1:
             raise InvalidInput(f"must be in (0, 1), such as 0.001, got {significance!r}", field="significance")
         return self.p_value >= significance
@@ -86,9 +86,9 @@ def test_randomization(
     """Test whether ``after`` is a randomized response of ``before`` at ``epsilon``.
 
     Counts are enough for that: given the labels before, the cells (before, after) have binomial counts with known
-    rates. What counts cannot show is whether rows were treated independently of each other.
+    rates. Counts cannot show whether rows were randomized independently.
 
-    Reads the private column: its result is for the owner, outside any guarantee.
+    It reads the private column, so its result is for the owner, outside any guarantee.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _both(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArray[
     absent = (first == MISSING, second == MISSING)
     if np.any(absent[0] != absent[1]):
         raise InvalidInput(
-            f"after must be missing where before is, got {int((absent[0] != absent[1]).sum())} rows with one alone: "
+            f"after must be missing where before is, got {int((absent[0] != absent[1]).sum())} rows with only one: "
             "randomized response keeps missing labels missing"
         )
     if absent[0].all():
@@ -146,7 +146,7 @@ def _p_switches(first: NDArray[np.int64], second: NDArray[np.int64], transition:
     cells = np.bincount(first * K + second, minlength=K * K).reshape(K, K)
     sizes = np.broadcast_to(cells.sum(axis=1)[:, None], (K, K))
     smaller = np.minimum(binom.cdf(cells, sizes, transition), binom.sf(cells - 1, sizes, transition))
-    # of two classes one cell of each row tells the other
+    # with two classes one cell of each row determines the other
     tests = K if K == 2 else K * K
     return min(1.0, tests * 2 * float(smaller.min()))
 

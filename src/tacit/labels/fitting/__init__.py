@@ -1,3 +1,3 @@
-"""Any scikit-learn classifier on soft targets, and what noisy labels say about true ones."""
+"""Any scikit-learn classifier on soft targets, and the posterior of true labels given noisy ones."""
 
 __all__: list[str] = []

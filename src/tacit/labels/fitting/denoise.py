@@ -1,4 +1,4 @@
-"""From noisy labels to what they say about the true ones."""
+"""From noisy labels to training targets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NoisyLabels:
 
 
 class Denoise(Protocol):
-    """Makes training targets, a distribution over classes per row, from the released labels.
+    """A way to make training targets, a distribution over classes per row, from the released labels.
 
     A method ``fit(estimator, X, targets, *, sample_weight, rng)`` trains on them, where it is not to be ``fit_soft``; a
     method ``check(estimator, X, *, mechanism, classes)`` raises before anything is charged.
@@ -50,7 +50,7 @@ class Denoise(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoCorrection:
-    """Take the released labels as they are."""
+    """Take the released labels unchanged."""
 
     def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002
         """Return the given labels, one-hot."""
@@ -71,7 +71,7 @@ class Forward:
     rounds
         Passes of expectation and maximization.
     folds
-        Parts for predictions from outside: more than ``rounds``. 1 predicts in-sample, which only rigid models stand.
+        Parts for predictions from outside: more than ``rounds``. 1 predicts in-sample, which only suits rigid models.
 
     References
     ----------
@@ -90,7 +90,7 @@ class Forward:
     def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401
         """Return the posterior of each label after the last round.
 
-        Too few rows to leave any out keep the posterior of their own label alone.
+        If there are too few rows to leave any out, the posterior uses only the row's own label.
         """
         likelihood, weights = noisy.likelihood, noisy.sample_weight
         start = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
@@ -138,7 +138,7 @@ class Likelihoods:
             )
 
     def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002
-        """Return the likelihoods as they are."""
+        """Return the likelihoods unchanged."""
         return noisy.likelihood
 
     def fit(

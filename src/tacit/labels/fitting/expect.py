@@ -1,4 +1,4 @@
-"""P(true label | x) of every row from the released labels of other rows: expectation maximization without an echo."""
+"""P(true label | x) of every row from the released labels of other rows, by cross-fitted expectation maximization."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def posterior_targets(prior: Array, likelihood: Array) -> Array:
 def calibrate(prior: Array, *, likelihood: Array) -> Array:
     """Return the priors to the power, one for all rows, that makes the release likeliest.
 
-    A regularized model, or one trained on soft targets, is not sure enough; a naive one is too sure. One number from
-    all rows says nothing about any of them.
+    A regularized model, or one trained on soft targets, is not confident enough; a naive one is overconfident. One
+    number from all rows reveals nothing about any of them.
 
     Examples
     --------

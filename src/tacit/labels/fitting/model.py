@@ -31,7 +31,7 @@ class Model:
     classes: int
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Return P(class | x); all on the prediction where the estimator has no probabilities."""
+        """Return P(class | x); 1 for the predicted class if the estimator has no probabilities."""
         result = np.zeros((len(X) if hasattr(X, "__len__") else X.shape[0], self.classes))
         if hasattr(self.estimator, "predict_proba"):
             result[:, self.estimator.classes_] = self.estimator.predict_proba(X)
@@ -50,7 +50,7 @@ def fit_hard(
     start: Model | None = None,
     rng: np.random.Generator | None,
 ) -> Model:
-    """Fit a fresh copy of ``estimator`` to class codes, or go on from ``start`` where it saw the same classes."""
+    """Fit a fresh copy of ``estimator`` to class codes, or continue from ``start`` if it saw the same classes."""
     if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
         constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
         return Model(constant.fit(X, codes), classes)
@@ -71,9 +71,9 @@ def fit_soft(
 ) -> Model:
     """Fit a fresh copy of ``estimator`` to a distribution over classes, or signed weights of them, for each row.
 
-    An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions as they are. For
-    others a row stands once for each of its likely classes, weighted; one without sample weights gets the likeliest
-    class instead.
+    An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions unchanged. For
+    others a row is repeated for each of its likely classes, weighted; an estimator without sample weights gets the
+    likeliest class instead.
     """
     K = targets.shape[1]
     if hasattr(estimator, "fit_targets"):
@@ -153,7 +153,7 @@ def named_estimator(name: str) -> Any:  # noqa: ANN401
 
 
 def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401
-    """Return an unfitted copy, seeded where the estimator takes a seed and has none."""
+    """Return an unfitted copy, seeded if the estimator takes a seed and has none."""
     fresh = clone(estimator)
     if rng is not None and "random_state" in fresh.get_params(deep=False) and fresh.random_state is None:
         fresh.set_params(random_state=int(rng.integers(2**31)))

@@ -38,14 +38,14 @@ class Backward:
     """
 
     def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401
-        """Raise if estimator or mechanism do not allow it; made-up labels are fitted to find out."""
+        """Raise if estimator or mechanism do not allow it, which a fit of made-up labels shows."""
         if not isinstance(mechanism, RandomizedResponse):
             raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
             raise InvalidInput(
                 f"denoise=Backward() needs an estimator with sample_weight, got {estimator!r}; use Forward()"
             )
-        if not hasattr(estimator, "fit_targets"):  # a network takes the weights as they are
+        if not hasattr(estimator, "fit_targets"):  # a network takes the weights unchanged
             _try_out(estimator, columns=X.shape[1], classes=classes)
 
     def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ANN401, ARG002
@@ -64,7 +64,7 @@ def _refused() -> InvalidInput:
 
 
 def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: ANN401
-    """Fit made-up rows, with the negative weights and without: no difference means that they are left out."""
+    """Fit made-up rows, with the negative weights and without: no difference means that they are ignored."""
     rng = np.random.default_rng(0)
     X = rng.random((max(_TRIAL_ROWS, 2 * classes), columns))
     released = np.eye(classes, dtype=bool)[rng.permutation(np.arange(len(X)) % classes)]
@@ -76,6 +76,4 @@ def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: AN
 
     signed, cut = scores(np.where(released, 1.5, -0.5 / (classes - 1)), 1.0), scores(released.astype(np.float64), 1.5)
     if signed.shape == cut.shape and np.allclose(signed, cut):
-        raise InvalidInput(
-            f"must take negative weights, {estimator!r} leaves them out; use Forward()", field="estimator"
-        )
+        raise InvalidInput(f"must take negative weights, {estimator!r} ignores them; use Forward()", field="estimator")

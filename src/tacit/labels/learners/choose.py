@@ -1,4 +1,4 @@
-"""Choose between learners on one release: by its own labels, at no cost, or by clean ones, if asked by name."""
+"""Choose between learners on one release: by its own labels, at no cost, or by clean ones, if they are given."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def choose_learner(
     X, release
         Features, and the labels released for them.
     hold_out
-        The share of rows whose released labels judge: without bias, and inside the guarantee of the release.
+        The share of rows whose released labels estimate the accuracy, unbiased and inside the guarantee of the release.
     clean
-        Rows that are not in the release and their true labels, to judge by instead. Nothing protects these labels: the
-        guarantee of the chosen model says so.
+        Rows that are not in the release and their true labels, to evaluate on instead. Nothing protects these labels:
+        the guarantee of the chosen model says so.
     rng
         Splits the rows, alike for all learners.
     """
@@ -92,7 +92,7 @@ def _by_released(predicted: ArrayLike, release: Release) -> AccuracyEstimate:
     judged = released_accuracy(predicted, release)
     if judged is None:
         raise InvalidInput(
-            f"must be by a mechanism that judges without bias, got {release.asked.mechanism}", field="release"
+            f"must be by a mechanism with an unbiased accuracy, got {release.asked.mechanism}", field="release"
         )
     return judged
 

@@ -47,13 +47,13 @@ __all__ = ["LabelPrivateClassifier"]
 
 
 class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Randomize the labels once, in ``fit``, then train ``estimator`` on what was released.
+    """Randomize the labels once, in ``fit``, then train ``estimator`` on the released labels.
 
     Everything after the randomization is post-processing: denoising and retraining cost no privacy.
 
-    Unit: one row's label. Not protected: the features and whatever they tell about the labels, the number of rows,
-    ``sample_weight`` (weights made from the labels tell them: balance classes by the estimator's own
-    ``class_weight``, which sees released labels only), and, where ``classes`` is None, which classes occur.
+    Unit: one row's label. Not protected: the features and what they reveal about the labels, the number of rows,
+    ``sample_weight`` (label-derived weights leak labels: balance classes by the estimator's own ``class_weight``, which
+    sees released labels only), and, if ``classes`` is None, which classes occur.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         would be given the true ones.
     denoise
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
-        estimators. :class:`NoCorrection` trains on them as they are.
+        estimators. :class:`NoCorrection` trains on them unchanged.
     retrain
         Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they
         agree with the released labels, unless half the classes drop out, as they do when labels are rare.
     rounds
         How many times to retrain; 0 does not.
     student
-        The estimator that is retrained, on the features as they are, and then predicts; such as a network that starts
+        The estimator that is retrained, on the features unchanged, and then predicts; such as a network that starts
         from the representation's own (:meth:`BarlowTwins.start`). Default: ``estimator``, on the representation.
     warm
         Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
@@ -83,29 +83,29 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         The public class list, which is put into scikit-learn's sorted order, or a :class:`Classes`, which keeps its
         own; None declares the classes in y public.
     rows_per_person
-        How many rows one person holds at most: the guarantee is then stated for all of them.
+        The largest number of rows per person: the guarantee is then stated for all of them.
     payment
         Charged with the guarantee before anything is released. The same labels and plan, and for ``staged`` the same
-        features, fitted again get the labels that were paid for; ``Payment(again=True)`` pays for others.
+        features, fitted again get the labels that were paid for; ``Payment(again=True)`` charges for others.
     progress
         Called with the fits done and the fits in all.
     random_state
-        None draws from the operating system: a real release. Anything else makes the release seeded, which no payment
-        pays for.
+        None draws from the operating system: a real release. Anything else makes the release seeded, which cannot be
+        charged.
 
     Attributes
     ----------
     classes_, n_features_in_
         As in scikit-learn.
     release_, guarantee_
-        What left, and what is guaranteed about it.
+        The release and its guarantee.
     receipt_
-        The ledger's; None where nothing was charged.
+        The ledger's receipt; None if nothing was charged.
     consensus_fraction_
         Share of rows whose predicted label is the released one, after the first fit.
     temperature_
-        How much softer :meth:`predict_proba` is than a model trained again, which is as sure as hard labels are: what
-        makes the released labels likeliest (:func:`find_temperature`). 1 without retraining.
+        The temperature of :meth:`predict_proba`, which corrects the overconfidence of a retrained model: that with the
+        largest likelihood of the released labels (:func:`find_temperature`). 1 without retraining.
 
     References
     ----------
@@ -161,7 +161,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateClassifier:  # noqa: ANN401
-        """Randomize ``y`` and train; a release, or :class:`RandomizedLabels`, is taken as it is and charges nothing."""
+        """Randomize ``y`` and train; a release, or :class:`RandomizedLabels`, is used unchanged and charges nothing."""
         rng = generator_from(self.random_state)
         self._check_settings()
         release = y if isinstance(y, RandomizedLabels) else release_of(y)
@@ -205,7 +205,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             raise InvalidInput(f"student must have rounds >= 1 and warm False, got {self.rounds} and {self.warm}")
 
     def _assumed(self, sample_weight: ArrayLike | None) -> tuple[str, ...]:
-        """What is read past the mechanism must not have been made from the labels."""
+        """Assume that what bypasses the mechanism was not made from the labels."""
         given = {REPRESENTATION: self.representation, WEIGHTS: sample_weight}
         return tuple(words for words, what in given.items() if what is not None)
 

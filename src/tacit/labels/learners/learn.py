@@ -65,7 +65,7 @@ def learn(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> LearnedModel:
-    """Train on released labels, which costs nothing more, and judge the model.
+    """Train on released labels, which costs no further privacy, and evaluate the model.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ def learn(
         Rows with the same columns, and true labels in the private column: the accuracy on them is outside the
         guarantee.
     features
-        The columns to learn from. Default: all but labels and the column that says whose row it is.
+        The columns to learn from. Default: all but labels and the person.
     method
         Default: ``denoised`` for classes, ``regressor`` for numbers.
     hold_out
-        The share of rows to judge by without ``test``; by released labels, inside the guarantee. 0 judges nothing.
+        The share of rows to evaluate on without ``test``, by released labels, inside the guarantee. 0: no evaluation.
     rng
         Splits rows and seeds learners.
     progress
@@ -133,7 +133,7 @@ def _method(release: Release, method: LearnMethod | str | None) -> Denoised | Tw
 
 
 def _split(release: Release, hold_out: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """The rows to judge by and those to train on; a row without a label is neither, and no row judges in vain."""
+    """The rows to evaluate on and those to train on; a row without a label is neither."""
     evidence = release.evidence
     labeled = np.flatnonzero(evidence.present)
     judges = release.asked.mechanism.numbers or evidence.unbiased is not None
@@ -161,7 +161,8 @@ class _TestRows:
         classes = release.settled.get("classes")
         if classes is not None and not set(classes) & set(y.tolist()):
             raise InvalidInput(
-                f"must have labels among the classes {list(classes)!r}, got none, but {y[0].item()!r}", field="test"
+                f"must have labels among the classes {list(classes)!r}, got none of them but {y[0].item()!r}",
+                field="test",
             )
         return cls(encoder.scaled(rows), y)
 

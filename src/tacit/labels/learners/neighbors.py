@@ -1,4 +1,4 @@
-"""From randomized labels to what a row's neighbors say about its true one."""
+"""From randomized labels to the posterior of a row's label by the votes of its neighbors."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class NeighborVotes:
     Parameters
     ----------
     count
-        At most so many neighbors a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
-        release likeliest, few where labels are often right, many where they are not.
+        The largest number of neighbors per row, also at most a tenth of the rows. The number used has the largest
+        likelihood of the release: few if labels are often correct, many if they are not.
     rounds
-        Votes over votes, after the first. They sharpen clusters of many rows; with few rows or much noise some classes
-        swallow others, and an estimator trained on the first votes does better.
+        Iterations of the votes, after the first. They sharpen clusters of many rows; with few rows or much noise some
+        classes absorb others, and an estimator trained on the first votes does better.
 
     References
     ----------
@@ -90,7 +90,7 @@ def find_neighbors(X: ArrayLike, *, count: int) -> Rows:
 
 
 def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
-    """Return rows with the same neighbors whose squares neither overflow nor lose the digits that tell them apart.
+    """Return rows with the same neighbors whose squares neither overflow nor lose the digits that distinguish them.
 
     The offset goes before the digits do: float32 has seven. It is the median, which one stray row does not move.
     """
@@ -131,9 +131,9 @@ def expect_from_neighbors(neighbors: Rows, *, likelihood: Array, rounds: int = 0
 
 
 def choose_count(neighbors: Rows, *, likelihood: Array) -> int:
-    """Return how many of the neighbors to hear: what makes the release likeliest.
+    """Return how many of the neighbors to use: the number with the largest likelihood of the release.
 
-    A row's own label has no part in its first vote, so each label is judged by those of others.
+    A row's own label has no part in its first vote, so each label is evaluated by those of others.
     """
     counts = [int(neighbors.shape[1])]
     while counts[-1] // 3 >= _LEAST:

@@ -65,9 +65,9 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     Attributes
     ----------
     release_, guarantee_
-        What left, and what is guaranteed about it.
+        The release and its guarantee.
     receipt_
-        The ledger's; None where nothing was charged.
+        The ledger's receipt; None if nothing was charged.
 
     References
     ----------

@@ -68,9 +68,9 @@ class RandomizedLabels:
     Parameters
     ----------
     evidence
-        What each row's released label says about its true one.
+        The likelihood of each row's released label under each true one.
     guarantee
-        What you state about them.
+        The guarantee that you state for them.
 
     Examples
     --------

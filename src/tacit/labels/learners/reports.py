@@ -1,4 +1,4 @@
-"""How good a model that was learned from released labels is."""
+"""The evaluation of a model that was learned from released labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AccuracyReport:
     # rows, judged_rows: rows trained on, and rows that the accuracy is of
     rows: int
     judged_rows: int
-    accuracy: float | None  # on true labels, or estimated from released ones; None where nothing can be said
+    accuracy: float | None  # on true labels, or estimated from released ones; None if nothing can be said
     estimate: AccuracyEstimate | None  # from released labels
     # the share of the majority class among the rows judged, counted or estimated in the same way
     majority: float | None
@@ -43,7 +43,9 @@ class AccuracyReport:
 
     def _accuracy(self) -> str:
         if self.accuracy is None or self.majority is None:
-            return "Not judged: these released labels cannot judge without bias; give rows with true labels to test on."
+            return (
+                "Not evaluated: these released labels give no unbiased estimate; give rows with true labels to test on."
+            )
         if self.tested:
             judged = f"Accuracy {self.accuracy:.1%} on the true labels of {self.judged_rows:,} test rows."
         else:
@@ -78,7 +80,7 @@ class ErrorReport:
 
     def __str__(self) -> str:
         if self.error is None or self.constant_error is None:
-            return f"{self.rows:,} rows. Not judged."
+            return f"{self.rows:,} rows. Not evaluated."
         of = "true labels" if self.tested else "released numbers, noise included,"
         verdict = "" if self.error < self.constant_error else " No better than always predicting the mean."
         return (

@@ -1,4 +1,4 @@
-"""Which rows to train on again, with which labels: retraining on predictions costs no privacy."""
+"""The rows to train on again, with predicted labels: retraining on predictions costs no privacy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = NDArray[np.int64]
 
 
 class Retrain(Protocol):
-    """Says which rows a model is retrained on; their labels are its own predictions."""
+    """A rule that selects the rows for retraining; their labels are the model's own predictions."""
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
         """Return the rows to keep, from the model's probabilities and the given (noisy) labels."""
@@ -38,7 +38,7 @@ class AllRows:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """The rows whose predicted label is the given one: fewer, and far more often right.
+    """The rows whose predicted label is the given one: fewer, and far more often correct.
 
     Helps where the given labels are wrong more often than the first model; with nearly clean labels it only
     throws rows away.
@@ -80,14 +80,14 @@ class Confidence:
 class SkipIfCollapsed:
     """Select rows with ``by``, or none if half the classes drop out of the predictions.
 
-    Hard labels have no place for a class that is seldom the likeliest. A class is forgotten if its share of the
-    predictions is below ``least`` times its mean probability; of two classes one is half. Trained again on such
-    predictions a model of rare labels can rank rows worse than chance.
+    A class that is seldom the likeliest drops out of hard labels. A class counts as dropped if its share of the
+    predictions is below ``least`` times its mean probability; of two classes one is half. Retrained on such
+    predictions, a model of rare labels can rank rows worse than chance.
 
     Parameters
     ----------
     by
-        Which rows, where no such class is forgotten.
+        The rule, if fewer than half the classes drop out.
     least
         Share of its mean probability that a class must have among the predictions.
 
@@ -117,7 +117,7 @@ class SkipIfCollapsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrainingReport:
-    """How often predicted and given labels are right, on all rows and on those retrained on.
+    """How often predicted and given labels are correct, on all rows and on those used for retraining.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Make a model that is too sure less so, as far as the released labels ask for it: that costs no privacy."""
+"""Temperature-scale an overconfident model by the likelihood of the released labels, which costs no privacy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 __all__ = ["find_temperature", "scale_temperature"]
 
-LEAST = 1e-12  # a probability of 0 is not taken at its word; added to all, so that the order of small ones stays
+LEAST = 1e-12  # so that no probability is 0; added to all, so that the order of small ones stays
 HOTTEST = 1000.0
 
 

@@ -1,4 +1,4 @@
-"""What a learner's guarantee assumes, and how its labels are paid for."""
+"""The assumptions of a learner's guarantee, and the payment for its labels."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def row_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.
 
 
 def check_choices(**choices: tuple[object, str]) -> None:
-    """Raise if an object that was passed in, or None, cannot do what it is for: known before anything is charged."""
+    """Raise, before anything is charged, if an object that was passed in lacks its method."""
     for name, (choice, method) in choices.items():
         if choice is not None and (isinstance(choice, type) or not callable(getattr(choice, method, None))):
             raise InvalidInput(f"must be an object with a method {method}, got {choice!r}", field=name)
@@ -65,7 +65,7 @@ class PaymentLeftBehind:
 
 
 def check_payment(payment: object, rng: np.random.Generator) -> None:
-    """Raise if raw labels cannot be paid for: known before anything is learned or charged."""
+    """Raise, before anything is learned or charged, if raw labels cannot be paid for."""
     if isinstance(payment, PaymentLeftBehind):
         raise LedgerError(
             f"this model was stored without its ledger {payment.location}; set_params(payment=...) before fitting it "
@@ -76,7 +76,7 @@ def check_payment(payment: object, rng: np.random.Generator) -> None:
     if not isinstance(payment, Payment):
         raise InvalidInput(f"must be a Payment, got {payment!r}", field="payment")
     if is_seeded(rng):
-        raise InvalidInput("must be None with a payment: a seeded release is not for publishing", field="random_state")
+        raise InvalidInput("must be None with a payment: a seeded release is not for publication", field="random_state")
 
 
 def draw_once(
@@ -98,7 +98,7 @@ def draw_once(
 
 
 def without_payment(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what to store of a learner: a fitted one leaves its ledger and its progress bar behind.
+    """Return the state to store of a learner: a fitted one is stored without its ledger and its progress bar.
 
     A search in several processes sends unfitted copies to its workers, which must charge the same ledger.
     """

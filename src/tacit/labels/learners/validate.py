@@ -1,4 +1,4 @@
-"""How good a model is, judged by randomized labels alone."""
+"""The accuracy of a model, estimated from randomized labels alone."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
 
 
 def released_accuracy(predicted: ArrayLike, release: Release) -> AccuracyEstimate | None:
-    """Estimate accuracy from a release of rows that the model has not seen; None if it cannot judge without bias.
+    """Estimate accuracy from a release of rows that the model has not seen; None without an unbiased estimate.
 
     With u(i, c) an unbiased estimate of 1[label of i = c], the accuracy is the mean of u(i, prediction of i). For
     randomized response that is :func:`debiased_accuracy`.

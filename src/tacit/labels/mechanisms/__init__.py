@@ -1,4 +1,4 @@
-"""Mechanisms that randomize labels, by name."""
+"""The mechanisms that randomize labels, by name."""
 
 from tacit.labels.mechanisms.base import LabelMechanism
 from tacit.labels.mechanisms.bins import RandomizedResponseOnBins

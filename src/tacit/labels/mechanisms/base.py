@@ -1,4 +1,4 @@
-"""What a mechanism of labels is: named by a plan, bound to labels, and rebuilt from a release.
+"""The base of the mechanisms of labels: named by a plan, bound to labels, and rebuilt from a release.
 
 Naming one costs neither NumPy nor Arrow: its methods import what they need.
 """
@@ -30,8 +30,8 @@ PUBLIC_CLASSES = "features and the class list are public"
 PUBLIC_VALUES = "features, the list of label values and their prior are public"
 
 SHARE = about(
-    "The share of epsilon that estimates the prior, where the plan has none; a tenth is enough from a few thousand "
-    "labels on.",
+    "The share of epsilon that estimates the prior, if the plan has none; a tenth suffices for a few thousand labels "
+    "or more.",
     rule="in (0, 1)",
     holds=lambda share: 0 < share < 1,
 )
@@ -57,7 +57,7 @@ class LabelMechanism(Choice):
     """
 
     numbers: ClassVar[bool] = False
-    """Whether labels are numbers, taken to the plan's ``values``, and not classes."""
+    """Whether labels are numbers, rounded to the plan's ``values``, and not classes."""
     takes_prior: ClassVar[bool] = False
     """Whether a public prior helps it."""
     uniform: ClassVar[bool] = False
@@ -76,7 +76,7 @@ class LabelMechanism(Choice):
             check_epsilon(self.epsilon)
 
     def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:  # noqa: ARG002
-        """Return what its guarantee rests on."""
+        """Return the assumptions of its guarantee."""
         return (PUBLIC_VALUES if self.numbers else PUBLIC_CLASSES,)
 
     def settle(
@@ -161,7 +161,7 @@ class LabelMechanism(Choice):
         raise NotImplementedError
 
     def evidence(self, rows: pa.Table) -> Evidence:
-        """Return what released rows say about their labels."""
+        """Return the likelihood of released rows under each label."""
         from tacit.labels.mechanisms.evidence import evidence_of_classes
 
         return evidence_of_classes(self.classes, rows[LABEL], transition=self.transition(), prior=self.prior)

@@ -52,7 +52,7 @@ class RandomizedResponseOnBins(NumberMechanism):
     share: float = field(default=0.1, metadata=SHARE)
 
     def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:
-        """Return what its guarantee rests on; an estimated prior is paid for."""
+        """Return the assumptions of its guarantee; an estimated prior is paid for."""
         return (PUBLIC_VALUES if prior is not None else "features and the list of label values are public",)
 
     @cached_property
@@ -93,6 +93,6 @@ class RandomizedResponseOnBins(NumberMechanism):
 
     @property
     def _response(self) -> RandomizedResponse | None:
-        """Randomized response over the outputs; None for one bin, which says nothing."""
+        """Randomized response over the outputs; None for one bin, which reveals nothing."""
         bins = len(self.best.starts)
         return RandomizedResponse(epsilon=self.epsilon, classes=bins) if bins > 1 else None

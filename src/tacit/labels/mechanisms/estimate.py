@@ -1,4 +1,4 @@
-"""A prior over classes estimated from the private labels themselves, and paid for from the same epsilon."""
+"""A prior over classes estimated from the private labels themselves, with a part of the same epsilon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each row of a label release says about its true label."""
+"""The likelihood of each released row under each true label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LabelChannel:
 class Evidence:
     """How likely each row's released value is under each true label."""
 
-    classes: tuple[Any, ...]  # the labels that the columns of ``likelihood`` stand for
+    classes: tuple[Any, ...]  # the labels that the columns of ``likelihood`` represent
     # ``likelihood[i, y]`` = P(row i's released value | label y), up to a factor of the row; 1 where nothing was
     # released
     likelihood: Array
@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def unbiased(self) -> Array | None:
-        """An unbiased estimate of each row's one-hot label, by T^-1 for a channel T; None where there is none."""
+        """An unbiased estimate of each row's one-hot label, by T^-1 for a channel T; None if there is none."""
         if self.one_hot is not None or self.channel is None:
             return self.one_hot
         transition = self.channel.transition

@@ -117,7 +117,7 @@ def _strictly_private(y: list[Fraction], o: list[Fraction], E: Fraction) -> Matr
         inner /= 4
     raise InvalidInput(
         f"must reach further beyond the values {float(y[0]):g}..{float(y[-1]):g}, got {float(o[0]):g}.."
-        f"{float(o[-1]):g}: no mechanism with this epsilon has room to be made exact there",
+        f"{float(o[-1]):g}: no mechanism with this epsilon can be made exact there",
         field="grid",
     )
 

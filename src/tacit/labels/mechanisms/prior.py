@@ -25,8 +25,8 @@ class PriorRandomizedResponse(LabelMechanism):
     epsilons add.
 
     Unit: one row's label; neighbors differ in that label alone. Assumes that a prior that is given does not depend on
-    this label (a public prior, or one learned from other rows' releases) and that whoever reads the release knows it.
-    Not protected: features, the prior, which rows exist.
+    this label (a public prior, or one learned from other rows' releases) and that anyone who reads the release knows
+    it. Not protected: features, the prior, which rows exist.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class PriorRandomizedResponse(LabelMechanism):
             raise InvalidInput(f"must have {self.K} numbers per row, one per class, got {rows.shape[1]}", field="prior")
 
     def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:
-        """Return what its guarantee rests on; a prior that is given must not come from the labels."""
+        """Return the assumptions of its guarantee; a prior that is given must not come from the labels."""
         return (PUBLIC_CLASSES, *(() if prior is None else ("a row's prior does not depend on its own label",)))
 
     def describe(self) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class StagedResponse(LabelMechanism):
         default=2, metadata=about("How many parts.", rule="an integer >= 2", holds=lambda stages: stages >= 2)
     )
     estimator: Literal["logistic", "trees"] = field(
-        default="logistic", metadata=about("What learns between stages: logistic regression, or boosted trees.")
+        default="logistic", metadata=about("The model between stages: logistic regression, or boosted trees.")
     )
 
     @property
@@ -94,7 +94,7 @@ class StagedResponse(LabelMechanism):
         return kind(epsilon=self.epsilon, classes=self.classes, prior=self.prior)
 
     def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:
-        """Return what its guarantee rests on: what that of the first stage does."""
+        """Return the assumptions of its guarantee, which are those of the first stage."""
         return (RandomizedResponse() if prior is None else PriorRandomizedResponse()).assumptions(prior)
 
     def describe(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class StagedResponse(LabelMechanism):
                 continue
             if number:
                 seen = (drawn.stage >= 0) & (drawn.stage < number)
-                # rounded to float32, as it is written: whoever reads the release finds the same best k
+                # rounded to float32, as it is written: anyone who reads the release finds the same best k
                 drawn.prior[now] = learner.prior(self.estimator, seen, now, drawn, rng)
                 mechanism = PriorRandomizedResponse(epsilon=self.epsilon, prior=drawn.prior[now])
             drawn.given[now] = mechanism.randomize(codes[now], rng=rng)

@@ -1,4 +1,4 @@
-"""The public list of numbers that labels are taken to."""
+"""The public list of numbers that labels are rounded to."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Coding", "LabelValues"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelValues:
-    """At least two finite numbers, ascending; each label is taken to the nearest one.
+    """At least two finite numbers, ascending; each label is rounded to the nearest one.
 
-    A label outside their range is refused, not clipped: clipping would depend on the label.
+    A label outside their range is rejected, not clipped: clipping would depend on the label.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def settle(plan: Plan, coding: Coding, *, counts: Codes, rng: np.random.Generato
 
 
 def try_out(plan: Plan, coding: Coding) -> None:
-    """Release a made-up label, so that what the mechanism cannot do is known before it is charged."""
+    """Release a made-up label, so that a mechanism that cannot is found before it is charged."""
     rng = np.random.default_rng(0)
     mechanism = settle(plan, coding, counts=np.ones(len(coding), dtype=np.int64), rng=rng)
     mechanism.emit(np.zeros(1, dtype=np.int64), rng=rng)
@@ -59,7 +59,7 @@ def release_codes(
     rng: np.random.Generator,
     learner: StageLearner | None = None,
 ) -> Release:
-    """Release class codes, each once, as a release in memory; what it costs was charged before."""
+    """Release class codes, each once, as a release in memory; its cost was charged before."""
     counts = np.bincount(codes[codes != MISSING], minlength=len(coding))
     mechanism = settle(plan, coding, counts=counts, rng=rng)
     rows = TableMember(mechanism.draw(codes, rng=rng, learner=learner))

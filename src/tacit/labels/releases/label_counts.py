@@ -75,7 +75,7 @@ class LabelCounts:
         if not self._plan.mechanism.numbers:
             return Classes(values=tuple(values), declared=False), counts
         if not (pa.types.is_integer(self._kind) or pa.types.is_floating(self._kind)):
-            raise InvalidInput(f"must hold numbers for {self._plan.mechanism.name}, got {self._kind}", field="label")
+            raise InvalidInput(f"must have numbers for {self._plan.mechanism.name}, got {self._kind}", field="label")
         return LabelValues(values=np.asarray(values, dtype=np.float64)), counts
 
     def _check_few(self) -> None:
@@ -94,7 +94,7 @@ def count_labels(coding: Coding, labels: object) -> Counts:
 
 
 def _declared(plan: Plan, kind: pa.DataType) -> Coding | None:
-    """Return the classes or values that the plan declares, in the label column's type; None where it has none."""
+    """Return the classes or values that the plan declares, in the label column's type; None if it has none."""
     if plan.values is not None:
         return LabelValues(values=np.asarray(plan.values))
     if plan.classes is None:

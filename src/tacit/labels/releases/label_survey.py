@@ -31,8 +31,7 @@ class ChosenRows(NamedTuple):
 class LabelSurvey:
     """What the first reading finds: the classes, and how many labels each has.
 
-    The reading serves two ends: the ledger recognizes the rows by them while they are counted here, so that a table is
-    read once for both.
+    While the labels are counted here, the ledger recognizes the rows, so a table is read once for both.
     """
 
     def __init__(self, source: Source, plan: Plan, columns: Sequence[str]) -> None:
@@ -67,7 +66,7 @@ class LabelSurvey:
         self.rows, self._counts = found.rows, counts
 
     def choose(self, rng: np.random.Generator) -> ChosenRows | None:
-        """Return which rows are released where a person may have more than the plan uses; None: all."""
+        """Return which rows are released if a person may have more than the plan uses; None: all."""
         self.complete()
         if self.plan.person is None:
             return None
@@ -86,7 +85,7 @@ class LabelSurvey:
 
     @property
     def left_out(self) -> int | None:
-        """How many rows of persons with too many are left out; None where the plan names no person."""
+        """How many rows of persons with too many are left out; None if the plan names no person."""
         if self.plan.person is None or not self._people:
             return None
         rows = np.asarray(pc.value_counts(pa.Table.from_batches(self._people).column(0)).field("counts"))

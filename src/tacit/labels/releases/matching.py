@@ -1,4 +1,4 @@
-"""What a learner or an attacker has beside a release: its rows in another table, and their features."""
+"""What a learner or an attacker has besides a release: its rows in another table, and their features."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
     keys = [name for name in release.feature_names if name in rows.column_names]
     if not keys:
         raise InvalidInput(
-            "must share a column with the release, whose rows have no order to match them by", field=field
+            "must share a column with the release, because its rows have no order to match by", field=field
         )
     left = release.table.select(keys).append_column(_PLACE, pa.array(np.arange(release.rows)))
     right = rows.select(keys).append_column(_ROW, pa.array(np.arange(rows.num_rows)))
     joined = left.join(right, keys, join_type="left outer").sort_by(_PLACE)
     if joined.num_rows != release.rows or joined[_ROW].null_count:
         raise InvalidInput(
-            f"must have one row for each row of the release, matched by {', '.join(keys)}, which does not tell the "
-            "rows apart",
+            f"must have one row for each row of the release, matched by {', '.join(keys)}, which does not "
+            "distinguish the rows",
             field=field,
         )
     return rows.take(joined[_ROW])
 
 
 def feature_names(release: Release, rows: pa.Table, wanted: Sequence[str], *, own: bool) -> list[str]:
-    """Return the named columns, or all but labels and whose row it is."""
+    """Return the named columns, or all but labels and the person."""
     plan = release.asked
     hidden = {plan.label, plan.person, "label"} | (
         {"stage", "prior"} if own and plan.mechanism.needs_features else set()

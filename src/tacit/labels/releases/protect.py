@@ -59,11 +59,11 @@ def protect(
         What ``tacit.data.open_table`` takes, or a Spark frame: workers then randomize the labels where they are. Rows
         without an order (Spark, a database) must be released beside a column to match them by.
     plan
-        What is asked for.
+        The plan of the release.
     data
         Not used.
     out
-        The Parquet file to write, whole or not at all; None returns the release in memory.
+        The Parquet file to write, completely or not at all; None returns the release in memory.
     payment
         The ledger to charge before anything is drawn.
     rng
@@ -87,7 +87,7 @@ def protect(
     (['age', 'label'], 'epsilon 1 for one label')
     """
     if data is not None:
-        raise InvalidInput("is not needed: labels are randomized from the table alone", field="data")
+        raise InvalidInput("must not be given: labels are randomized from the table alone", field="data")
     source = _open(table)
     generator = system_rng() if rng is None else rng
     columns = _columns(plan, source)
@@ -143,11 +143,11 @@ def _check_unordered(plan: Plan, rng: np.random.Generator, source: Source) -> No
         raise InvalidInput("must be the operating system's: each worker of Spark draws its own entropy", field="rng")
     if plan.mechanism.needs_features or plan.shuffle:
         what = "shuffle" if plan.shuffle else "mechanism"
-        raise InvalidInput("needs all rows at once, and Spark's workers see a part of them each", field=what)
+        raise InvalidInput("needs all rows at once, but each of Spark's workers sees only a part of them", field=what)
 
 
 def _draw(survey: LabelSurvey, request: Request, rng: np.random.Generator, progress: Progress | None) -> Release:
-    """Draw after the charge: who gets a label, then an estimated prior, then the labels as they are written."""
+    """Draw after the charge: the rows to release, then an estimated prior, then the labels while they are written."""
     plan = survey.plan
     chosen = survey.choose(rng)
     mechanism = survey.settle(chosen, rng)

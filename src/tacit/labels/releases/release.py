@@ -24,7 +24,7 @@ ROWS = "rows"
 """The member of the release."""
 
 PERSON_SEED = "person_seed"
-"""Where the header has the seed that chose the rows of persons with too many."""
+"""The header's key of the seed that chose the rows of persons with too many."""
 
 _OWN = ("label", "stage", "prior")
 
@@ -80,7 +80,7 @@ class Release(releases.Release):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What each row says about its label."""
+        """The likelihood of each row under each label."""
         if self.labels.null_count == self.rows:
             raise InvalidRelease("must have at least one label, got only missing ones", field="release")
         return self.mechanism.evidence(self.table)

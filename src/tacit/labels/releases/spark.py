@@ -42,7 +42,7 @@ def spark_frame(table: object) -> DataFrame | None:
 class SparkSource:
     """The rows of a Spark table, counted and randomized by its workers and collected batch by batch.
 
-    Labels are randomized where they lie: the driver sees released ones only. Every worker process draws from its own
+    Labels are randomized on the workers: the driver sees only released ones. Every worker process draws from its own
     operating system; no seed is shared between partitions. A task that Spark runs twice draws twice, and one of
     the two results is dropped unseen. Tacit must be installed on the workers.
     """
@@ -137,7 +137,7 @@ def _select(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def _explained(error: Exception) -> Exception:
-    """The sentence that a worker raised, out of Spark's report; any other error as it is."""
+    """The sentence that a worker raised, out of Spark's report; any other error unchanged."""
     lines = [
         line.partition("InvalidInput: ")[2].strip() for line in str(error).splitlines() if "InvalidInput: " in line
     ]

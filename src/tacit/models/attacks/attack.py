@@ -1,4 +1,4 @@
-"""Attack a released model, and measure what it reveals of the rows it was trained on."""
+"""Attack a released model, and measure what it reveals about the rows it was trained on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def attack(
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Leak:
-    """Measure how well an attack tells the rows that a model was trained on.
+    """Measure how well an attack finds the rows that a model was trained on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How sure a model is of a row's own label: f = ln p - ln(1 - p), computed without cancellation."""
+"""A model's confidence in a row's own label: f = ln p - ln(1 - p), computed without cancellation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def confidence_from_probabilities(
     probabilities
         A column per class; or, without ``labels``, the probability of each row's own class.
     classes
-        What the columns stand for; by default 0, 1, ...
+        What the columns represent; by default 0, 1, ...
     floor
         Least probability on either side, in (0, 1/2): it bounds f where a model says exactly 0 or 1, as trees do.
 
@@ -73,7 +73,7 @@ def confidence_from_probabilities(
     if not 0 < floor < 0.5:
         raise InvalidInput(f"must be in (0, 0.5), got {floor!r}", field="floor")
     if np.isnan(p).any():
-        raise InvalidInput("must not hold NaN: the model's outputs are broken", field="probabilities")
+        raise InvalidInput("must not contain NaN: the model's outputs are broken", field="probabilities")
     outside = p[(p < 0) | (p > 1)]
     if outside.size:
         raise InvalidInput(
@@ -114,7 +114,7 @@ def measure_confidence(
     *,
     floor: float = FLOOR,
 ) -> Floats:
-    """Ask a model how sure it is of each row's own label.
+    """Return a model's confidence in each row's own label.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def measure_confidence(
     if torch is not None and isinstance(model, torch.nn.Module):
         return confidence_from_logits(_check_logits(_run_module(torch, model, X)), y)
     raise InvalidInput(
-        f"must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}: of any "
-        "other model, give its losses to attack_losses",
+        f"must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}: for any "
+        "other model, pass its losses to attack_losses",
         field="model",
     )
 
@@ -162,11 +162,11 @@ def _tensor(torch: Any, output: Any) -> Any:  # noqa: ANN401
 
 
 def _check_logits(outputs: Floats) -> Floats:
-    """Raise where a module's outputs are probabilities: read as logits they order the rows of two classes wrongly."""
+    """Raise if a module's outputs are probabilities: read as logits they order the rows of two classes wrongly."""
     sums = outputs.sum(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else np.ones(len(outputs))
     if len(outputs) > 1 and (outputs >= 0).all() and (outputs <= 1).all() and np.allclose(sums, 1, atol=1e-3):
         raise InvalidInput(
-            "model must return logits, got numbers in [0, 1] alone, as softmax or sigmoid make them: leave that out, "
+            "model must return logits, got only numbers in [0, 1], as softmax or sigmoid make them: leave that out, "
             "or give them to confidence_from_probabilities; if they are logits, to confidence_from_logits"
         )
     return outputs
@@ -178,7 +178,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} must be numbers, got {type(values).__name__}") from None
     if array.ndim not in (1, 2) or not array.size:
-        raise InvalidInput(f"{name} must have a row a point, one or more, got shape {array.shape}")
+        raise InvalidInput(f"{name} must have one row per point, one or more, got shape {array.shape}")
     return array
 
 
@@ -198,7 +198,7 @@ def _columns(labels: ArrayLike, classes: NDArray[Any], *, rows: int) -> NDArray[
 def _apart(values: Floats, columns: NDArray[np.int64], *, fill: float, name: str) -> tuple[Floats, Floats]:
     """Return each row's own value, and the row with ``fill`` in its place."""
     if values.ndim != 2 or values.shape[1] < 2:
-        raise InvalidInput(f"{name} must have a column a class, two or more, got shape {values.shape}")
+        raise InvalidInput(f"{name} must have one column per class, two or more, got shape {values.shape}")
     others = values.copy()
     at = np.arange(len(values)), columns
     others[at] = fill

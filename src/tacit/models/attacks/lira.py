@@ -1,4 +1,4 @@
-"""The likelihood-ratio attack: is the target's confidence like that of models with the row, or without it."""
+"""The likelihood-ratio attack, which compares the target's confidence with models with the row and without it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class OnlineLira:
     spread: SpreadRule = field(default_factory=SpreadPerPoint)
 
     def score(self, confidence: ArrayLike) -> Floats:
-        """Return a score a point: the log-likelihood ratio of "in" against "out"."""
+        """Return a score per point: the log-likelihood ratio of "in" against "out"."""
         f = self.shadows.check(confidence, inside=True)
         inside, outside = _sides(self.shadows)
         sd_in, sd_out = self.spread.deviations(inside, outside)
@@ -96,7 +96,7 @@ class OfflineLira:
     spread: SpreadRule = field(default_factory=SpreadPerPoint)
 
     def score(self, confidence: ArrayLike) -> Floats:
-        """Return a score a point: standard deviations above what models without it say."""
+        """Return a score per point: standard deviations above the confidence of models without it."""
         f = self.shadows.check(confidence, inside=False)
         inside, outside = _sides(self.shadows)
         return np.asarray((f - outside.mean) / self.spread.deviations(inside, outside)[1])

@@ -1,4 +1,4 @@
-"""The plainest membership attack: rows the model has a low loss on were trained on."""
+"""The simplest membership attack: rows with a low loss were trained on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that tell training points by |Phi(x)| alone: at the margin, or below it."""
+"""Rules that recognize training points by |Phi(x)| alone: at the margin, or below it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["BoundedMargin", "KnownMargin", "MarginRule", "check_outputs"]
 
 
 class MarginRule(Protocol):
-    """What the attacker knows of the margin: ``KnownMargin`` or ``BoundedMargin``."""
+    """What the attacker knows about the margin: ``KnownMargin`` or ``BoundedMargin``."""
 
     @property
     def threshold(self) -> float:
         """Return the score from which on a point is called a training point, fixed before any is seen."""
 
     def score(self, outputs: ArrayLike) -> Floats:
-        """Return a score a point from Phi, higher for training points."""
+        """Return a score per point from Phi, higher for training points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class KnownMargin:
         few = check_count(ties, name="ties", least=2)
         sizes = sizes[sizes > 0]
         if len(sizes) < few:
-            raise InvalidInput(f"must hold {few} that are not 0, as many as ties, got {len(sizes)}", field="outputs")
+            raise InvalidInput(f"must have {few} that are not 0, as many as ties, got {len(sizes)}", field="outputs")
         many = min(10 * few, len(sizes))
         first = np.arange(len(sizes) - few + 1)
         around = np.clip(first - (many - few) // 2, 0, len(sizes) - many)
@@ -116,19 +116,19 @@ class BoundedMargin:
 
 
 def check_outputs(outputs: ArrayLike, *, name: str) -> Floats:
-    """Return a network's outputs as one number a point, or raise unless all are finite."""
+    """Return a network's outputs as one number per point, or raise unless all are finite."""
     try:
         values = np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must have one output a row, got {type(outputs).__name__}") from None
+        raise InvalidInput(f"{name} must have one output per row, got {type(outputs).__name__}") from None
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or not len(values):
-        raise InvalidInput(f"{name} must have one output a row, and a row or more, got shape {values.shape}")
+        raise InvalidInput(f"{name} must have one output per row, and a row or more, got shape {values.shape}")
     broken = int((~np.isfinite(values)).sum())
     if broken:
         raise InvalidInput(
-            f"{name} must have finite outputs only, got {broken} of {len(values)} that are not: ask the model about "
+            f"{name} must have finite outputs only, got {broken} of {len(values)} that are not: query the model with "
             "other rows"
         )
     return values

@@ -1,4 +1,4 @@
-"""What the outputs and the weights of a released two-layer network reveal of its training points."""
+"""What the outputs and the weights of a released two-layer network reveal about its training points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_COVERED = "not covered"
 def attack_network(
     release: Release, rows: AttackedRows, method: MarginAttack, *, level: float, rng: np.random.Generator
 ) -> Leak:
-    """Tell members by their outputs at the margin; by the loss and by the span of the weights too, as facts."""
+    """Find members by their outputs at the margin; also, as facts, by the loss and by the span of the weights."""
     network = None if method.black_box else release.network
     ask = network or _outputs(release)
     rule = None if method.margin is None else KnownMargin(margin=method.margin)

@@ -21,7 +21,7 @@ __all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginLeak:
-    """What membership at the margin told about one network.
+    """The result of membership at the margin for one network.
 
     ``margin`` is m, the least |Phi| of the training points. ``coverage`` says whether theory proves the attack for
     these points, measurements let expect it, or neither. A proof is about exact KKT points:
@@ -41,7 +41,7 @@ def attack_outputs(
     threshold: ThresholdRule | None = None,
     level: float = 0.95,
 ) -> Leak:
-    """Measure how well a rule tells training points from others by their outputs alone.
+    """Measure how well a rule distinguishes training points from others by their outputs alone.
 
     No weights, labels or rows are needed (Remark 4.1). The intervals treat the points as independent draws; points of
     one network are not independent runs, so no epsilon is proved. Without ``threshold`` the rule's own is used, which
@@ -92,7 +92,7 @@ def attack_margin(
     if rule is None:
         if len(inside) < 2:
             raise InvalidInput(
-                "must be 2 rows or more, one to tell the margin, got 1: give the margin or more", field="members"
+                "must be 2 rows or more, one to find the margin, got 1: give the margin or more rows", field="members"
             )
         rule = KnownMargin(margin=margin)
         member_outputs = np.delete(member_outputs, np.abs(member_outputs).argmin())
@@ -120,5 +120,5 @@ def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Floats, Floa
 def _ask(model: Callable[[Floats], ArrayLike], rows: Floats, name: str) -> Floats:
     outputs = check_outputs(model(rows), name=name)
     if len(outputs) != len(rows):
-        raise InvalidInput(f"must give one output a row, got {len(outputs)} for {len(rows)} {name}", field="model")
+        raise InvalidInput(f"must give one output per row, got {len(outputs)} for {len(rows)} {name}", field="model")
     return outputs

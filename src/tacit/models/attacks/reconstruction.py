@@ -148,7 +148,7 @@ def _check_search(network: TwoLayerReLU, *, scale: float, radius: float | None, 
     if not margin_weight >= 0:
         raise InvalidInput(f"must be >= 0, got {margin_weight}", field="margin_weight")
     if network.squared_norm == 0:
-        raise InvalidInput("the network is zero: its weights tell nothing")
+        raise InvalidInput("the network is zero: its weights reveal nothing")
 
 
 def _nearest(points: Floats, candidates: Floats) -> tuple[Floats, Floats]:

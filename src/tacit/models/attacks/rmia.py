@@ -1,4 +1,4 @@
-"""The robust membership attack: against how many other rows does this one's likelihood ratio stand out."""
+"""The robust membership attack, which compares a row's likelihood ratio with those of other rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class OnlineRmia:
             raise InvalidInput(f"must be a finite number >= 1, got {self.gamma!r}", field="gamma")
 
     def score(self, confidence: ArrayLike) -> Floats:
-        """Return a score a point, from 0 to 1."""
+        """Return a score per point, from 0 to 1."""
         ratio = self._ratio(confidence, self.shadows)
         others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
         return _share(ratio, others, self.gamma)

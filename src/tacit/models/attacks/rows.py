@@ -27,7 +27,7 @@ class AttackedRows:
     Parameters
     ----------
     codes
-        The class of each, members first; None where a table has no labels.
+        The class of each, members first; None if a table has no labels.
     shared
         How many rows outside equal a member and were left out.
     answers
@@ -53,20 +53,20 @@ class AttackedRows:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """The class of every row; raise where it is not known."""
+        """The class of every row; raise if it is not known."""
         if self.codes is None:
             raise InvalidInput("must have the label column, as data must: this attack compares losses", field="truth")
         return self.codes
 
     def confidence(self, release: Release, *, black_box: bool) -> Floats:
-        """Return how sure the model is of every row's own label."""
+        """Return the model's confidence in every row's own label."""
         logits = self.answers
         if logits is None:
             logits = release.member.logits(self.all, classes=len(self.classes), black_box=black_box)
         return confidence_from_logits(logits, self.labels)
 
     def notes(self) -> list[str]:
-        """Return what the reader should know of the rows."""
+        """Return what the reader should know about the rows."""
         if not self.shared:
             return []
         return [f"{self.shared} of {self.shared + len(self.outside)} rows of data equal a member and were left out."]

@@ -1,4 +1,4 @@
-"""What models trained on random halves of the rows say about each row, with it and without it."""
+"""The confidence of models trained on random halves of the rows in each row, with it and without it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class ShadowConfidences:
         confidence, member = np.array(self.confidence, dtype=np.float64), np.array(self.member)
         if confidence.ndim != 2 or not confidence.size:
             raise InvalidInput(
-                f"must have a row a model and a column a point, got {confidence.shape}", field="confidence"
+                f"must have one row per model and one column per point, got {confidence.shape}", field="confidence"
             )
         if not np.isfinite(confidence).all():
             raise InvalidInput("must be finite, got NaN or infinity: drop those models", field="confidence")
         if member.dtype != np.bool_ or member.shape != confidence.shape:
             raise InvalidInput(
-                f"must hold true or false for each confidence, of shape {confidence.shape}, got {member.dtype} "
+                f"must have true or false for each confidence, of shape {confidence.shape}, got {member.dtype} "
                 f"of shape {member.shape}",
                 field="member",
             )
@@ -72,7 +72,7 @@ class ShadowConfidences:
             least = int(count.argmin())
             if count[least] < LEAST_MODELS:
                 raise InvalidInput(
-                    f"shadows must hold {LEAST_MODELS} models or more trained {word} each point, got {count[least]} of "
+                    f"shadows must have {LEAST_MODELS} models or more trained {word} each point, got {count[least]} of "
                     f"{self.models} for point {least}: train more"
                 )
         return f

@@ -1,4 +1,4 @@
-"""Train shadow models on random halves, in parallel, and keep what they said so that a second run need not."""
+"""Train shadow models on random halves, in parallel, and store their confidences, so that a second run need not."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def train_shadows(
     if check_count(models, name="models", least=half) % 2:
         raise InvalidInput(f"must be an even number >= {half}, as they come in pairs, got {models}", field="models")
     if jobs == 0:
-        raise InvalidInput("must not be 0: 1 trains one model at a time, -1 one a core", field="jobs")
+        raise InvalidInput("must not be 0: 1 trains one model at a time, -1 one per core", field="jobs")
     coins = rng.random((models // 2, len(rows))) < 0.5
     seeds = rng.integers(2**31, size=models)
     folder = None if directory is None else _Folder.open(directory, estimator, rows, labels, floor)
@@ -173,7 +173,7 @@ class _Folder(NamedTuple):
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise InvalidInput(f"directory {path} cannot be made: {error.strerror}; choose another") from None
+            raise InvalidInput(f"directory {path} cannot be created: {error.strerror}; choose another") from None
         # hashed by content and never unpickled: only names and arrays are read back
         key = joblib.hash((_VERSION, type(estimator).__qualname__, _seeded(estimator, 0), X, y, floor), "sha1")
         return cls(path, str(key))
@@ -198,5 +198,5 @@ def _read(path: Path, *, points: int) -> _Kept:
         raise InvalidInput(f"{path} is not a shadow model's file, or is damaged: delete it") from None
     fits = kept.member.shape == kept.confidence.shape == (points,)
     if not fits or kept.member.dtype != np.bool_ or not np.isfinite(kept.confidence).all():
-        raise InvalidInput(f"{path} does not hold the confidences of {points} points: delete it")
+        raise InvalidInput(f"{path} does not have the confidences of {points} points: delete it")
     return kept

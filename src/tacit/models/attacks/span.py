@@ -30,7 +30,7 @@ class WeightSpan:
 
     @property
     def rank(self) -> int:
-        """The number of directions: the number of training points, where the activations tell them all apart."""
+        """The number of directions: the number of training points, if the activations distinguish them all."""
         return len(self.basis)
 
     def score(self, X: ArrayLike) -> Floats:
@@ -56,11 +56,11 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     rank
         How many directions to keep; without it, the fewest after which the rest looks like Gaussian noise: its
         largest singular value within a tenth of sigma (sqrt(width) + sqrt(left over dimensions)), sigma^2 its mean
-        square. That is the number of training points, where the activations tell them all apart.
+        square. That is the number of training points, if the activations distinguish them all.
 
     References
     ----------
-    Equations (8) and (9) of paper 004; that the span tells members is ours (docs/models_margin.md). Marchenko and
+    Equations (8) and (9) of paper 004; that the span reveals members is ours (docs/models_margin.md). Marchenko and
     Pastur (1967) for the edge of the noise.
     """
     values, directions = np.linalg.svd(np.c_[network.weights, network.biases], full_matrices=False)[1:]
@@ -95,7 +95,7 @@ def attack_weights(
     rank: int | None = None,
     level: float = 0.95,
 ) -> Leak:
-    """Measure how well the span of a network's weights tells training points from others.
+    """Measure how well the span of a network's weights distinguishes training points from others.
 
     It needs more dimensions than directions, and no ties at the margin: it also finds training points off the margin.
     """

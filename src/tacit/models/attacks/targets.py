@@ -22,7 +22,7 @@ class MembershipAttack(Protocol):
     """A way to score rows: ``LossThreshold``, ``OnlineLira``, ``OfflineLira``, ``OnlineRmia`` or ``OfflineRmia``."""
 
     def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
-        """Return a score a row from the target model's confidence in its label; higher says "member"."""
+        """Return a score per row from the target model's confidence in its label; higher means "member"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +40,7 @@ class MembershipTargets:
 def gather_targets(
     members: tuple[ArrayLike | pd.DataFrame, ArrayLike], nonmembers: tuple[ArrayLike | pd.DataFrame, ArrayLike]
 ) -> MembershipTargets:
-    """Put members and non-members, each (X, y), into one set of rows, or say why they do not fit.
+    """Put members and non-members, each (X, y), into one set of rows, or raise if they do not fit.
 
     Two pandas tables stay one, text and missing values included: for pipelines that choose columns by name.
     """
@@ -74,7 +74,7 @@ def attack_model(
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
-    """Ask a model about rows and measure how well an attack tells those it was trained on.
+    """Query a model with rows and measure how well an attack finds those it was trained on.
 
     Parameters
     ----------
@@ -121,10 +121,10 @@ def _table(X: ArrayLike | pd.DataFrame, y: ArrayLike, *, name: str) -> tuple[NDA
     rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)
     if isinstance(rows, np.ndarray) and (rows.ndim < 2 or rows.dtype.kind not in "biuf"):
         raise InvalidInput(
-            f"{name} must hold rows of numbers, or be a pandas table, got {rows.dtype} of shape {rows.shape}"
+            f"{name} must have rows of numbers, or be a pandas table, got {rows.dtype} of shape {rows.shape}"
         )
     if not rows.size:
-        raise InvalidInput(f"{name} must hold one row or more, got shape {rows.shape}")
+        raise InvalidInput(f"{name} must have one row or more, got shape {rows.shape}")
     if labels.shape != (len(rows),):
         raise InvalidInput(f"{name} must have a label for each of {len(rows)} rows, got shape {labels.shape}")
     return rows, labels

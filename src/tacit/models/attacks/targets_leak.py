@@ -1,4 +1,4 @@
-"""From a membership score a row to a leak, when all rows were scored on one trained model."""
+"""From one membership score per row to a leak, if all rows were scored on one trained model."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _bound(
     """Return the best bound over :data:`SHARES`, at one end and at both."""
     rows = len(members) + len(nonmembers)
     _check_coins(len(members), rows)
-    # shuffled first: else the order of equal scores would tell who stood in which array
+    # shuffled first: otherwise the order of equal scores would reveal the array of each
     order = rng.permutation(rows)
     order = order[np.argsort(np.concatenate([members, nonmembers])[order])]
     from_top = np.concatenate([[0], np.cumsum(order[::-1] < len(members))])
@@ -124,6 +124,6 @@ def _bound(
 def _check_coins(members: int, rows: int) -> None:
     if 2 * binom.cdf(min(members, rows - members), rows, 0.5) < _NO_COIN:
         raise InvalidInput(
-            f"fair_coins must be true only where a fair coin put each row in, got {members} members of {rows} rows: "
-            "give all rows that had a coin, or leave fair_coins out"
+            f"fair_coins must be true only if each row was included with probability 1/2, got {members} members of "
+            f"{rows} rows: give all rows that had a coin, or leave fair_coins out"
         )

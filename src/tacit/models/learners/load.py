@@ -1,4 +1,4 @@
-"""Load a released model, and judge it on rows with true labels."""
+"""Load a released model, and evaluate it on rows with true labels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModelReport:
 
     def __str__(self) -> str:
         if self.accuracy is None or self.majority is None:
-            return "The model was not judged: no test rows were given."
+            return "The model was not evaluated: no test rows were given."
         useless = "" if self.accuracy > self.majority else " It has no utility here: it does no better than that."
         return (
             f"{self.accuracy:.1%} of {self.rows} test rows are predicted correctly, log loss {self.log_loss:.4g}; "
@@ -84,7 +84,7 @@ def learn(
     rng: np.random.Generator | None = None,  # noqa: ARG001  # nothing is drawn
     progress: Callable[[int, int], None] | None = None,  # noqa: ARG001
 ) -> LearnedModel:
-    """Load a released model, and judge it on test rows.
+    """Load a released model, and evaluate it on test rows.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def learn(
     (array(['no', 'yes'], dtype='<U3'), 1.0)
     """
     if data is not None:
-        raise InvalidInput("must not be given: a released model is used as it is", field="data")
+        raise InvalidInput("must not be given: a released model is used unchanged", field="data")
     read_choice(LoadModel, method or LoadModel(), field="method")
     source = Release.open(release)
     if source.encoder is not None and features:
@@ -129,7 +129,7 @@ def learn(
 
 
 def _of_tables(release: Release, test: object) -> LearnedModel:
-    """Return the model that a learn command wrote, judged by test rows where there are some."""
+    """Return the model that a learn command wrote, evaluated by test rows where there are some."""
     model = release.table_model
     report = ModelReport()
     if test is not None:

@@ -21,7 +21,7 @@ class TrainedBatch:
     """A network as the gradient steps left it, not rescaled.
 
     ``log_loss`` is log sum_i l(y_i Phi(x_i)); ``below_at`` the first step at which the loss was below the threshold of
-    Theorem 2.1, None where it never was.
+    Theorem 2.1, None if it never was.
     """
 
     network: TwoLayerReLU
@@ -55,9 +55,7 @@ def train(
     from tacit.models.margin.gradient import ascend
 
     if len({start.width for start in starts}) != 1:
-        raise InvalidInput(
-            "must all have one width: train networks of unlike width in runs of their own", field="starts"
-        )
+        raise InvalidInput("must all have one width: train networks of other widths separately", field="starts")
     count, most = len(problems), max(len(rows) for rows, _ in problems)
     rank = max(min(len(rows), rows.shape[1] + 1) for rows, _ in problems)
     points, signs = np.zeros((count, most, rank)), np.zeros((count, most))

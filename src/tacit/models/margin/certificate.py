@@ -69,7 +69,7 @@ class KktCertificate:
 
     @property
     def slackness(self) -> float:
-        """sum_i l_i (y_i Phi(x_i) - m) / (m sum_i l_i): 0 at a KKT point, infinite where m <= 0."""
+        """sum_i l_i (y_i Phi(x_i) - m) / (m sum_i l_i): 0 at a KKT point, infinite if m <= 0."""
         total = self.multipliers.sum()
         if not self.feasible or total <= 0:
             return float("inf")

@@ -73,7 +73,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kind = type_of_target(labels)
             raise InvalidInput(f"Only binary classification is supported. The type of the target is {kind}.")
         if len(self.classes_) < 2:
-            raise InvalidInput(f"must hold two classes, got 1 class: {self.classes_[0]!r}", field="y")
+            raise InvalidInput(f"must have two classes, got 1 class: {self.classes_[0]!r}", field="y")
         signs = np.where(codes == 1, 1.0, -1.0)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         start = initial_network(width=self.width, dimension=rows.shape[1], scale=self.initial_scale, rng=rng)

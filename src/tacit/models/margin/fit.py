@@ -1,4 +1,4 @@
-"""Train a two-layer network until its direction is near a KKT point of the margin problem, and say how near."""
+"""Train a two-layer network until its direction is near a KKT point of the margin problem, and measure how near."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class MarginFit:
         The gradient-trained network, rescaled to least margin 1; its certificate states the tolerance of its kinks.
     polished
         A network at a KKT point, from the activation patterns of the first: it may be a different, much smaller one,
-        and attacks on it are reported apart. None where no polish was asked for. Its certificate has kinks at 1e-7.
+        and attacks on it are reported apart. None if no polish was asked for. Its certificate has kinks at 1e-7.
     below_at
         The step after which Theorem 2.1 applies: the exponential loss below 1/n, the logistic one below log(2)/n. None
         where it never was.
     shortfall
-        Why the gradient-trained network is not at a KKT point, in a sentence; None where it is.
+        Why the gradient-trained network is not at a KKT point, in a sentence; None if it is.
     """
 
     network: TwoLayerReLU
@@ -157,14 +157,14 @@ def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDA
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))
     if len(np.unique(signs)) < 2:
-        raise InvalidInput("must hold two values, got 1: a margin is between two classes", field="y")
+        raise InvalidInput("must have two values, got 1: a margin is between two classes", field="y")
     keys = [row.tobytes() for row in rows + 0.0]  # + 0.0 makes -0.0 equal 0.0
     positive = {key: place for place, key in enumerate(keys) if signs[place] > 0}
     clashes = [(place, positive[key]) for place, key in enumerate(keys) if signs[place] < 0 and key in positive]
     if clashes:
         one, other = sorted(clashes[0])
         raise NotSeparated(
-            f"X must hold no point under both labels, which no network separates, got {len(clashes)}, such as X[{one}] "
+            f"X must have no point under both labels, which no network separates, got {len(clashes)}, such as X[{one}] "
             f"and X[{other}]: drop one of the two"
         )
     return rows, signs

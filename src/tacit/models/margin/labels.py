@@ -21,7 +21,7 @@ def check_points(X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
     broken = int((~np.isfinite(rows)).sum())
     if broken:
         raise InvalidInput(
-            f"must hold finite numbers only, got {broken} that are not: drop or fill those rows", field=name
+            f"must have finite numbers only, got {broken} that are not: drop or fill those rows", field=name
         )
     return rows
 
@@ -30,17 +30,17 @@ def signs_of(y: ArrayLike, *, rows: int) -> NDArray[np.float64]:
     """Return labels of any two values as -1 and +1, the larger value as +1; -1 and +1 alone stay what they are."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
-        raise InvalidInput(f"must hold one label for each of {rows} rows of X, got shape {labels.shape}", field="y")
+        raise InvalidInput(f"must have one label for each of {rows} rows of X, got shape {labels.shape}", field="y")
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise InvalidInput("must not hold NaN or infinite labels: drop those rows", field="y")
+        raise InvalidInput("must not contain NaN or infinite labels: drop those rows", field="y")
     try:
         values, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         raise InvalidInput(
-            "must hold labels that can be compared, all of one kind: fill missing ones", field="y"
+            "must have labels that can be compared, all of one kind: fill missing ones", field="y"
         ) from None
     if len(values) == 1 and labels.dtype.kind in "iuf" and abs(float(values[0])) == 1:
         return labels.astype(np.float64)
     if len(values) != 2:
-        raise InvalidInput(f"must hold two values, got {len(values)}", field="y")
+        raise InvalidInput(f"must have two values, got {len(values)}", field="y")
     return np.asarray(2.0 * codes - 1.0)

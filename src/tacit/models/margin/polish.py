@@ -78,7 +78,7 @@ def _distinct(on: Patterns, side: Floats) -> tuple[Patterns, Floats]:
 
 
 def _least(inside: Floats, signs: Floats, on: Patterns, side: Floats) -> tuple[Floats, Floats, Floats]:
-    """Solve the program; return u by pattern, the margins' multipliers and the patterns' (a row a pattern)."""
+    """Solve the program; return u by pattern, the margins' multipliers and the patterns' (one row per pattern)."""
     clarabel = load_extra("clarabel")
     (p, n), r = on.shape, inside.shape[1]
     margin = ((side[:, None] * on)[:, :, None] * (signs[:, None] * inside)).transpose(1, 0, 2).reshape(n, p * r)

@@ -78,7 +78,7 @@ def stationarity_of(network: TwoLayerReLU, rows: Floats, signs: Floats, *, toler
 
 
 def _placed(slopes: Floats, of_neuron: NDArray[np.int64], *, above: int, neurons: int) -> sparse.csr_array:
-    """Return a column a kink, in the rows of its neuron, below those that no kink touches."""
+    """Return one column per kink, in the rows of its neuron, below those that no kink touches."""
     kinks, rank = slopes.shape
     rows = above + (of_neuron[:, None] * rank + np.arange(rank)).ravel()
     where = rows, np.repeat(np.arange(kinks), rank)

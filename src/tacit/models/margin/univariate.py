@@ -49,7 +49,7 @@ def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
     At balance half the squared norm is sum_j |v_j| |(w_j, b_j)|. A neuron is active on a run of sorted points that
     reaches one end, or on all: with one pair of vectors p_D, q_D for each such pattern D the problem is convex,
     minimize sum_D |p_D| + |q_D| subject to y_i sum_D D_i (p_D - q_D).(x_i, 1) >= 1 and each vector in its pattern's
-    cone. Its answer tells which neurons and points are active; Newton's method on
+    cone. Its answer shows which neurons and points are active; Newton's method on
     |sum_i l_i y_i s_ij (x_i, 1)| = 1 for each neuron and y_i Phi(x_i) = 1 for each active point then reaches the
     precision of the machine. ``y`` has two values, of which the larger is +1.
 
@@ -72,14 +72,14 @@ def _check_points(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats, NDArray[n
         values = values[:, 0]
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise InvalidInput(
-            f"must be one finite number a point, got shape {values.shape}: choose one feature", field="x"
+            f"must be one finite number per point, got shape {values.shape}: choose one feature", field="x"
         )
     signs = signs_of(y, rows=len(values))
     points, first, place = np.unique(values, return_index=True, return_inverse=True)
     clash = signs != signs[first][place]
     if clash.any():
         raise InvalidInput(
-            f"must not hold a point under both labels, got {values[clash][0]} twice: no network fits both", field="x"
+            f"must not contain a point under both labels, got {values[clash][0]} twice: no network fits both", field="x"
         )
     return points, signs[first], place
 

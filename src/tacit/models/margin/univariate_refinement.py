@@ -44,7 +44,7 @@ class _Neurons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """What tells one neuron from another: sign of v, the point its kink is at, the other points it is on at."""
+    """The identity of a neuron: sign of v, the point its kink is at, the other points it is on at."""
 
     sign: int
     kink: int | None
@@ -95,7 +95,7 @@ def _readings(found: dict[_Kind, Floats]) -> Iterator[dict[_Kind, Floats]]:
     """Yield the ways to read neurons at a kink beside others of the same sign next to it: as these, or these as them.
 
     Inside a pattern's cone g is largest at one direction, so no second one on the cone's edge reaches 1 too: where the
-    program's answer has both, it has not told them apart.
+    program's answer has both, it has not distinguished them.
     """
     beside = {kind: other for kind in found if (other := _beside(kind, found)) is not None}
     places = sorted({(kind.sign, kind.kink) for kind in beside})

@@ -1,4 +1,4 @@
-"""What every way of training a model has in common."""
+"""The base of every way of training a model."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["TrainingMechanism"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMechanism(Choice):
-    """A way of training; one without a guarantee unless it says otherwise."""
+    """A way of training, by default without a guarantee."""
 
     suffix: ClassVar[str] = ".safetensors"
     two_classes: ClassVar[bool] = False
     """Whether it trains one output, whose sign is the class."""
     private_features: ClassVar[bool] = False
-    """Whether the guarantee is for features too: then nothing may be read off them to encode them."""
+    """Whether the guarantee is for features too: then nothing may be computed from them to encode them."""
     reason: ClassVar[str] = ""
     """Why there is no guarantee."""
 

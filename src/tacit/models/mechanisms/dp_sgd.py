@@ -52,7 +52,7 @@ class DpSgd(TrainingMechanism):
     batch_size: int | None = field(
         default=None, metadata=count("The expected number of records per step. Default: 256, at most a tenth of all.")
     )
-    learning_rate: float = field(default=0.05, metadata=_positive("Of SGD with momentum 0.9."))
+    learning_rate: float = field(default=0.05, metadata=_positive("The learning rate of SGD with momentum 0.9."))
 
     def check(self, plan: Plan) -> None:
         if plan.epsilon is None:
@@ -77,7 +77,7 @@ class DpSgd(TrainingMechanism):
         return {"noise": run.noise, "rate": run.rate, "steps": run.steps, "batch_size": batch_size}
 
     def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
-        """Return the plan's guarantee with the loss of all steps; less noise or fewer steps are refused."""
+        """Return the plan's guarantee with the loss of all steps; less noise or fewer steps are rejected."""
         from tacit.models.training.accounting import ASSUMPTIONS, sampling
         from tacit.privacy.guarantee import Guarantee
 

@@ -26,7 +26,7 @@ class EarlyStop(MarginTraining):
     name: ClassVar[str] = "early_stop"
     phrase: ClassVar[str] = "a network stopped before its margins tie"
     reason: ClassVar[str] = (
-        "training stopped before the margins tie: what the model reveals of a record is measured, not bounded"
+        "training stopped before the margins tie: what the model reveals about a record is measured, not bounded"
     )
 
     within: float = field(default=0.1, metadata=positive("Margins tie within this share of the least margin."))

@@ -33,7 +33,9 @@ class EstimatorTraining(TrainingMechanism):
 
     estimator: EstimatorName = field(
         default="logistic",
-        metadata=about("Which classifier: logistic and mlp are numbers in any format, trees and forest a pickle."),
+        metadata=about(
+            "The classifier: logistic and mlp are written as numbers in any format, trees and forest as a pickle."
+        ),
     )
 
     def in_words(self) -> str:
@@ -51,7 +53,7 @@ class PlainTraining(EstimatorTraining):
     """A scikit-learn classifier trained on the rows as they are. Unit: none. Nothing is protected."""
 
     name: ClassVar[str] = "plain"
-    reason: ClassVar[str] = "training without noise may remember every row"
+    reason: ClassVar[str] = "training without noise may memorize every row"
 
     def train(
         self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress

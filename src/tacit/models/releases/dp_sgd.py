@@ -90,9 +90,9 @@ def train_dp_sgd(
     Parameters
     ----------
     module
-        A torch module of one input tensor. BatchNorm is replaced by GroupNorm; the original is left as it is.
+        A torch module of one input tensor. BatchNorm is replaced by GroupNorm; the original is left unchanged.
     X, y
-        A row a record; class codes for several outputs, two values (positive or not) for one.
+        One row per record; class codes for several outputs, two values (positive or not) for one.
     epsilon, delta
         The guarantee; delta below 1/rows, and well below it for a guarantee that means something.
     clip
@@ -163,7 +163,7 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     if rows.ndim < 2 or len(rows) < 2:
         raise InvalidInput(f"X must have two rows or more, a record each, got shape {rows.shape}")
     if targets.shape != (len(rows),):
-        raise InvalidInput(f"must hold one label for each of {len(rows)} rows, got shape {targets.shape}", field="y")
+        raise InvalidInput(f"must have one label for each of {len(rows)} rows, got shape {targets.shape}", field="y")
     if not (np.issubdtype(rows.dtype, np.number) and np.issubdtype(targets.dtype, np.number)):
         raise InvalidInput(f"X and y must be numbers, got {rows.dtype} and {targets.dtype}; encode them first")
     if not (np.isfinite(rows).all() and np.isfinite(targets).all()):
@@ -177,7 +177,7 @@ def _records(rows: NDArray[Any], targets: NDArray[Any]) -> Iterator[pa.RecordBat
 
 
 def _description(module: torch.nn.Module, *choices: object) -> Iterator[pa.RecordBatch]:
-    """What tells one training of the same rows from another: not the first weights, which may be drawn anew."""
+    """The identity of a training of the same rows, without the first weights, which may be drawn again."""
     shapes = {name: list(value.shape) for name, value in module.state_dict().items()}
     names = [getattr(choice, "__qualname__", type(choice).__name__) for choice in choices]
     yield pa.record_batch({"module": [json.dumps([shapes, names])]})

@@ -71,7 +71,7 @@ def _labels(rows: pa.Table, label: str, plan: AnyPlan | None) -> NDArray[Any]:
 
 
 def encoder_of_numbers(rows: pa.Table) -> Encoder:
-    """Return the encoder of a model from elsewhere, which takes numbers as they are; raise for rows with gaps."""
+    """Return the encoder of a model from elsewhere, which takes numbers unchanged; raise for rows with gaps."""
     encoder = Encoder.of_numbers(rows.column_names)
     for name in rows.column_names:
         if gaps := rows[name].null_count:

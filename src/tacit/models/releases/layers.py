@@ -96,7 +96,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _fit(order: tuple[Mapping[str, Floats], ...]) -> bool:
-    """Say whether these are linear layers, each on top of the one before."""
+    """Return whether these are linear layers, each on top of the one before."""
     for part in order:
         if not {"weight"} <= set(part) <= {"weight", "bias"} or part["weight"].ndim != 2:
             return False

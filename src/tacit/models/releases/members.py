@@ -30,7 +30,7 @@ class ModelMember(Member):
 
     @abstractmethod
     def outputs(self, X: Floats, *, black_box: bool) -> Floats:
-        """Return what the model says of encoded rows, one column per output."""
+        """Return the model's outputs for encoded rows, one column per output."""
 
     def logits(self, X: Floats, *, classes: int, black_box: bool = False) -> Floats:
         """Return a logit per class for encoded rows; of a single output, 0 and that output."""
@@ -77,7 +77,7 @@ class NumbersMember(ModelMember):
         """Read parameters and the header, without running anything in the file."""
         member, text = cls._decode(path)
         if not member.state or not all(value.dtype.kind in "biuf" for value in member.state.values()):
-            raise InvalidRelease(f"{path} holds no parameters; save the model's state dict")
+            raise InvalidRelease(f"{path} has no parameters; save the model's state dict")
         try:
             return member, None if text is None else json.loads(text)
         except (ValueError, RecursionError):
@@ -151,7 +151,7 @@ class OnnxMember(NumbersMember):
         """The linear layers that the graph is, or an error."""
         if not self._is_layers:
             raise InvalidInput(
-                "the network is not a homogeneous two-layer ReLU network: its graph is another one than linear layers "
+                "the network is not a homogeneous two-layer ReLU network: its graph is not only linear layers "
                 "with ReLU between them; attack it as a black box"
             )
         return super().layers
@@ -196,7 +196,7 @@ class EstimatorMember(ModelMember):
         return cls(buffer.getvalue())
 
     def open(self) -> Any:  # noqa: ANN401
-        """Return the estimator; whoever calls this trusts the file."""
+        """Return the estimator; anyone who calls this trusts the file."""
         if self._estimator is None:
             import joblib
 
@@ -205,7 +205,7 @@ class EstimatorMember(ModelMember):
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
-        """The labels of an estimator from elsewhere; None where its classes are codes, or it is closed."""
+        """The labels of an estimator from elsewhere; None if its classes are codes, or it is closed."""
         if self._coded or self._estimator is None:
             return None
         return tuple(np.asarray(_with_classes(self._estimator).classes_).tolist())
@@ -269,12 +269,12 @@ _MAGIC = b"TACIT2"
 
 
 def _with_classes(model: Any) -> Any:  # noqa: ANN401
-    """Return a model, or raise where it gives no probabilities of classes."""
+    """Return a model, or raise if it gives no probabilities of classes."""
     if hasattr(model, "classes_") and hasattr(model, "predict_proba"):
         return model
     raise InvalidRelease(
         f"the pickle must be a model with predict_proba and classes_, got {type(model).__name__}: a model of numbers "
-        "has no probabilities to judge or attack it by"
+        "has no probabilities to evaluate or attack"
     )
 
 

@@ -1,4 +1,4 @@
-"""ONNX files: linear layers with ReLU between them are read off the graph, any other graph is only run."""
+"""ONNX files: linear layers with ReLU between them are computed from the graph, any other graph is only run."""
 
 from __future__ import annotations
 

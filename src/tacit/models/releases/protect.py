@@ -57,7 +57,7 @@ def protect(
         Where to write the model: .safetensors, .pt, .pth or .onnx; .joblib for trees and forest. None returns it in
         memory.
     payment
-        Who pays; None for a release that no ledger knows of.
+        The payment; None for a release that no ledger knows of.
     rng
         :func:`tacit.privacy.noise.system_rng` by default. A seeded one makes a release that is not private.
 

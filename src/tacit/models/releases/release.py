@@ -31,7 +31,7 @@ from tacit.privacy.releases import Header, Member
 
 __all__ = ["Release", "guarantee_of"]
 
-ELSEWHERE = NoGuarantee(reason="the file does not say how the model was trained")
+ELSEWHERE = NoGuarantee(reason="the file does not state how the model was trained")
 """What is known of a model that was made elsewhere."""
 
 _TYPES = "the names, types, ranges and categories of the columns, and which of them have a gap column, are public"
@@ -100,13 +100,13 @@ class Release(releases.Release):
             A :class:`tacit.models.network.TwoLayerReLU`, a torch module of linear layers with ReLU between them, or a
             fitted scikit-learn classifier whose labels are the places of ``classes``.
         label, features, classes
-            The columns that it was trained on, and what its outputs stand for.
+            The columns that it was trained on, and what its outputs represent.
 
         Examples
         --------
         >>> network = TwoLayerReLU(weights=[[1.0, 2.0]], biases=[0.5], outputs=[3.0])
         >>> print(Release.of_model(network, label="ill", features=["age", "pulse"], classes=["no", "yes"]))
-        models: no guarantee: the file does not say how the model was trained
+        models: no guarantee: the file does not state how the model was trained
         """
         encoder = Encoder.of_numbers(features)
         header = Header(
@@ -140,7 +140,7 @@ class Release(releases.Release):
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """What the outputs stand for; None where the file does not say."""
+        """What the outputs represent; None if the file does not say."""
         known = self.settled.get("classes")
         if known is None and isinstance(self.member, EstimatorMember):
             return self.member.labels
@@ -148,7 +148,7 @@ class Release(releases.Release):
 
     @property
     def encoder(self) -> Encoder | None:
-        """How columns become numbers; None where the file does not say."""
+        """How columns become numbers; None if the file does not say."""
         return None if self.header.encoder is None else Encoder.from_json(self.header.encoder)
 
     @property
@@ -159,7 +159,7 @@ class Release(releases.Release):
         return self.member.layers.network
 
     def opened(self) -> Self:
-        """Return the release with its pickle opened, if it is one: whoever calls this trusts it, and its guarantee."""
+        """Return the release with its pickle opened, if it is one: the caller trusts it, and its guarantee."""
         if not isinstance(self.member, EstimatorMember):
             return self
         self.member.open()
@@ -169,7 +169,7 @@ class Release(releases.Release):
 
     @property
     def table_model(self) -> Any:  # noqa: ANN401
-        """The model that a learn command wrote, which takes rows of a table as they are; None of any other."""
+        """The model that a learn command wrote, which takes rows of a table unchanged; None of any other."""
         return self.member.table_model if isinstance(self.member, EstimatorMember) else None
 
     def check(self) -> AnyGuarantee:
@@ -184,7 +184,7 @@ class Release(releases.Release):
         return [*self.plan.mechanism.notes(self.settled), *(self.encoder.notes() if self.encoder else [])]
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the kind of file that the ending of ``path`` names, whole or not at all."""
+        """Write the kind of file that the ending of ``path`` names, completely or not at all."""
         member = self.member.as_kind(self.kind_of(path))
         super(Release, replace(self, members={"model": member})).write(path, force=force)
 

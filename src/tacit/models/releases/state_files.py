@@ -50,7 +50,7 @@ def read_torch(source: Path) -> tuple[State, str | None]:
             found = torch.load(source, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError:
         raise InvalidRelease(
-            f"{source} holds code or objects besides numbers and was not opened; save the model's state_dict() alone"
+            f"{source} contains code or objects besides numbers and was not opened; save only the model's state_dict()"
         ) from None
     except Exception as error:  # torch raises of all kinds on files that are not its own
         raise InvalidRelease(f"{source} is no model file that torch can read ({type(error).__name__})") from None
@@ -60,7 +60,7 @@ def read_torch(source: Path) -> tuple[State, str | None]:
         raise InvalidRelease(f"{source} is no state dict: it must map names to tensors; save the model's state_dict()")
     size = source.stat().st_size
     if any(value.numel() * value.element_size() > size for value in state.values() if not value.is_sparse):
-        raise InvalidRelease(f"{source} holds a tensor larger than the file: it repeats numbers; save contiguous ones")
+        raise InvalidRelease(f"{source} has a tensor larger than the file: it repeats numbers; save contiguous tensors")
     return _plain(source, state), text if isinstance(text, str) else None
 
 
@@ -87,4 +87,4 @@ def _plain(source: Path, state: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     try:
         return arrays_of(state)
     except (TypeError, NotImplementedError, RuntimeError) as error:  # sparse, quantized, of 8 bits, without numbers
-        raise InvalidRelease(f"{source} must hold dense tensors of ordinary numbers: {error}") from None
+        raise InvalidRelease(f"{source} must have dense tensors of ordinary numbers: {error}") from None

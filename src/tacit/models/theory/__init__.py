@@ -1,3 +1,3 @@
-"""What theory says of networks at the margin: which points must lie on it."""
+"""The theory of networks at the margin: which points must lie on it."""
 
 __all__: list[str] = []

@@ -25,7 +25,7 @@ class OutputBounds:
     Parameters
     ----------
     upper
-        Above A_l over the neurons with v_j > 0 (first row) and those with v_j < 0 (second row); infinite where
+        Above A_l over the neurons with v_j > 0 (first row) and those with v_j < 0 (second row); infinite if
         nothing is proved.
     lower
         Below A_l over the neurons of the label's sign: where it is positive the point lies on the margin.
@@ -99,7 +99,7 @@ def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
 
 
 def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike | None = None) -> Coverage:
-    """Say what is known beforehand about membership at the margin for these training points.
+    """Return what is known beforehand about membership at the margin for these training points.
 
     Without their labels only Theorem 4.2 can prove something. ``fresh`` points were not trained on: each must be proved
     to lie below the margin too.
@@ -130,7 +130,7 @@ def _proves(rows: Floats, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:
 
 
 def _solve(opposed: Floats, own: Floats, signs: Floats) -> Floats | None:
-    """Return (I - M)^-1 b as two rows, or None where the spectral radius of M is not below 1."""
+    """Return (I - M)^-1 b as two rows, or None if the spectral radius of M is not below 1."""
     mine = np.stack([signs > 0, signs < 0])
     system = np.block(
         [

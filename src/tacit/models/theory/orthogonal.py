@@ -92,7 +92,7 @@ class Orthogonality:
         return 3 * (self.delta + 1) * (self.rows - 1) < self.least_square + 1
 
     def upper(self, *, margin: float) -> float:
-        """Return m/g, above every A_l; infinite where the gap is not positive."""
+        """Return m/g, above every A_l; infinite if the gap is not positive."""
         return margin / self.gap if self.gap > 0 else math.inf
 
     def lower(self, *, margin: float) -> Floats:

@@ -27,7 +27,7 @@ class TieRule:
 
     References
     ----------
-    Paper 004, Theorem 2.1 (training ends at such a point) and Corollaries 4.3 to 4.5 (what that tells).
+    Paper 004, Theorem 2.1 (training ends at such a point) and Corollaries 4.3 to 4.5 (what that reveals).
     """
 
     within: float = 0.1
@@ -43,7 +43,7 @@ class TieRule:
         """Return the share of points near the least margin; 0 while a point is on the wrong side."""
         values = np.asarray(margins, dtype=np.float64)
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise InvalidInput(f"must be one finite number a point, got shape {values.shape}", field="margins")
+            raise InvalidInput(f"must be one finite number per point, got shape {values.shape}", field="margins")
         least = values.min()
         return float((values <= (1 + self.within) * least).mean()) if least > 0 else 0.0
 
@@ -73,8 +73,8 @@ def stop_before_ties(
     Parameters
     ----------
     snapshots
-        Models in the order of training, each a function from rows to one output a row; only two are held at a time, so
-        a generator that trains as it is asked will do (:func:`margin_snapshots`).
+        Models in the order of training, each a function from rows to one output per row; only two are held at a time,
+        so a generator that trains as it is asked will do (:func:`margin_snapshots`).
     X, y
         The training points and their labels, -1 and +1.
     rule
@@ -92,7 +92,7 @@ def stop_before_ties(
     rule = rule or TieRule()
     rows, signs = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if signs.shape != (len(rows),) or not np.isin(signs, (-1.0, 1.0)).all():
-        raise InvalidInput("must hold -1 or +1 for each row of X", field="y")
+        raise InvalidInput("must have -1 or +1 for each row of X", field="y")
     best: StoppedEarly[Model] | None = None
     for place, model in enumerate(snapshots):
         tied = rule.tied(signs * np.asarray(model(rows), dtype=np.float64).reshape(len(rows)))
@@ -104,7 +104,7 @@ def stop_before_ties(
             return StoppedEarly(model=best.model, place=best.place, tied=best.tied, stopped=True)
         best = StoppedEarly(model=model, place=place, tied=tied, stopped=False)
     if best is None:
-        raise InvalidInput("must hold a model, got none", field="snapshots")
+        raise InvalidInput("must have a model, got none", field="snapshots")
     return best
 
 
@@ -120,7 +120,7 @@ def margin_snapshots(
 ) -> Iterator[TwoLayerReLU]:
     """Train a network as :func:`tacit.models.margin.fit.fit_margin` does, and yield it after each ``every`` steps.
 
-    Momentum starts anew at each snapshot, so the path is a little slower.
+    Momentum starts again at each snapshot, so the path is a little slower.
     """
     from tacit.models.margin.batch import initial_network, train
     from tacit.models.margin.labels import check_points, signs_of

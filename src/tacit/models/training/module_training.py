@@ -86,7 +86,7 @@ class ModuleTraining:
                 f"must take rows of shape {tuple(X.shape[1:])} and these labels: {first}", field="module"
             ) from None
         if shape != (len(y),):
-            raise InvalidInput(f"loss must return one number a row, got shape {shape} for {len(y)} rows")
+            raise InvalidInput(f"loss must return one number per row, got shape {shape} for {len(y)} rows")
         self.steps.loss(module(X[:1]), y[:1]).sum().backward()  # type: ignore[no-untyped-call]
         unused = [name for name, p in module.named_parameters() if p.requires_grad and p.grad is None]
         module.zero_grad()
@@ -97,7 +97,7 @@ class ModuleTraining:
             )
 
     def _check_rows_alone(self) -> None:
-        """Raise where another second row changes the first one's loss, or what the module keeps: no noise covers it."""
+        """Raise if another second row changes the first one's loss, or what the module keeps: no noise covers it."""
         X, y = self.X, self.y
         seen = []
         for second in (X[1:2], X[1:2] + 1):

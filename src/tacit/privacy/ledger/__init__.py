@@ -1,4 +1,4 @@
-"""The ledger: what each data set may spend and has spent, charged before a release exists."""
+"""The ledger: the privacy budget and spend of each data set, charged before a release exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Entry", "Ledger", "Part", "PartSpend", "Receipt", "Statement", "Vers
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is first used: only a ledger that is opened needs a database."""
+    """Import a name when it is first used, because only an open ledger needs a database."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{'ledger' if name == 'Ledger' else 'records'}"), name)

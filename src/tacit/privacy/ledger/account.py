@@ -1,4 +1,4 @@
-"""What a part has spent: exact sums of what was stated and, where the budget has a delta, a loss distribution."""
+"""The spend of a part: exact sums of stated epsilons and, if the budget has a delta, a loss distribution."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Account:
     stated
         The exact sums of the charges' epsilons and deltas; None once a charge is a whole curve.
     distribution
-        The composed privacy loss; None where the budget's delta is 0 and it would never be asked.
+        The composed privacy loss; None if the budget's delta is 0, because it would never be used.
     """
 
     stated: Stated
@@ -36,7 +36,7 @@ class Account:
 
     @classmethod
     def of(cls, guarantees: Iterable[Guarantee], *, delta: float) -> Account:
-        """Work out the account from all its charges; equal ones by repeated squaring."""
+        """Compute the account from all its charges; equal ones by repeated squaring."""
         counts = Counter(guarantee.privacy_loss for guarantee in guarantees)
         stated: Stated = (Fraction(0), Fraction(0))
         distribution = _NOTHING if delta else None
@@ -54,6 +54,6 @@ class Account:
         return Account(stated=add_stated(self.stated, loss.stated), distribution=composed)
 
     def spent(self, *, delta: float) -> float:
-        """Return the epsilon spent at ``delta``, rounded up: the lesser of the sum and the distribution's."""
+        """Return the epsilon spent at ``delta``, rounded up: the smaller of the sum and the distribution's."""
         total = sure_epsilon(self.stated, delta=delta)
         return total if self.distribution is None else min(total, self.distribution.epsilon_at(delta))

@@ -23,7 +23,7 @@ __all__ = ["Book", "account_row", "guarantee_of", "now"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """A data set's terms as they stand, and access to what hangs on them."""
+    """A data set's current terms, and access to its accounts and entries."""
 
     rows: Rows
     id: int
@@ -33,7 +33,7 @@ class Book:
 
     @classmethod
     def find(cls, rows: Rows, name: str, *, lock: bool = False) -> Book:
-        """Read a data set; with ``lock`` no other transaction charges it until this one ends."""
+        """Read a data set; with ``lock`` no other transaction can charge it until this one ends."""
         found = rows.find(DATA_SET, DATA_SET.c.name == name, lock=lock)
         if not found:
             known = ", ".join(row["name"] for row in rows.find(DATA_SET)) or "none yet"
@@ -57,7 +57,7 @@ class Book:
         )
 
     def choose(self, parts: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the named parts, or all of them; unknown and repeated names are refused."""
+        """Return the named parts, or all of them; unknown and repeated names are rejected."""
         if parts is None:
             return tuple(self.parts)
         if not isinstance(parts, Collection) or isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
@@ -125,7 +125,7 @@ class Book:
         return f"{self.name}/{number}"
 
     def version(self, number: int | None) -> int:
-        """Return a version's number after a look whether it exists; None: the newest."""
+        """Return a version's number if it exists; None: the newest."""
         newest = self.rows.last(VERSION, VERSION.c.data_set == self.id)
         last: int = newest["number"] if newest else 0
         if number is not None and not 1 <= number <= last:
@@ -133,7 +133,7 @@ class Book:
         return last if number is None else number
 
     def recount(self, part: str, *, delta: float | None = None) -> Account:
-        """Work out a part's account from the entries that nobody voided, at the budget's delta or another."""
+        """Compute a part's account from the entries that were not voided, at the budget's delta or another."""
         entries = self.entries()
         voided = {entry["voids"] for entry in entries}
         standing = (e for e in entries if e["guarantee"] is not None and e["number"] not in voided)
@@ -157,7 +157,7 @@ def account_row(data_set: int, part: int, account: Account) -> dict[str, object]
 
 
 def _write_stated(stated: Stated) -> str | None:
-    """An epsilon, and a delta after it where there is one."""
+    """An epsilon, and its delta if there is one."""
     if stated is None:
         return None
     epsilon, delta = stated
@@ -173,7 +173,7 @@ def _read_stated(text: str | None) -> Stated:
 
 @lru_cache(maxsize=1024)
 def guarantee_of(text: str) -> Guarantee:
-    """Read a guarantee as an entry holds it; equal ones are worked out once."""
+    """Read a guarantee from an entry; equal ones are read once."""
     guarantee = guarantee_from_json(json.loads(text))
     if not isinstance(guarantee, Guarantee):
         raise LedgerError("the ledger is damaged: an entry has no guarantee; restore it from an export")

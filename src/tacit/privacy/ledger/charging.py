@@ -42,7 +42,7 @@ def charge(
 
 
 def pay(book: Book, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
-    """Write a charge in the data set's unit: what holds for one record holds for its label."""
+    """Write a charge in the data set's unit: a guarantee for one record covers its label."""
     _check_covered(book, version, parts)
     return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
 
@@ -54,7 +54,7 @@ def in_unit_of(book: Book, guarantee: Guarantee) -> Guarantee:
 
 
 def void(book: Book, number: int, *, reason: str) -> Receipt:
-    """Write a correction: the charge stays on record but counts no more."""
+    """Write a correction: the charge stays on record but no longer counts."""
     entries = {entry["number"]: entry for entry in book.entries()}
     target = _voidable(book, entries, number)
     parts = json.loads(target["parts"])
@@ -64,7 +64,7 @@ def void(book: Book, number: int, *, reason: str) -> Receipt:
 
 
 def rebuild(book: Book, *, parts: Sequence[str] | None = None) -> dict[str, Account]:
-    """Work out the accounts from the entries and write them over what was stored."""
+    """Compute the accounts from the entries and replace the stored ones."""
     accounts = {part: book.recount(part) for part in book.choose(parts)}
     for part, account in accounts.items():
         book.put(part, account)
@@ -72,7 +72,7 @@ def rebuild(book: Book, *, parts: Sequence[str] | None = None) -> dict[str, Acco
 
 
 def set_budget(book: Book, budget: Guarantee) -> None:
-    """Write a new budget, unless more than that is spent."""
+    """Write a new budget, unless it is below the spend."""
     _check_unit(book, check_budget(budget))
     for part in book.parts:
         account = book.account(part)
@@ -126,8 +126,8 @@ def _check_covered(book: Book, version: int | None, parts: Sequence[str] | None)
     covered = sum(row["stop"] - row["start"] for row in named if row["start"] is not None)
     if covered < known["rows"]:
         raise InvalidInput(
-            f"must hold all {known['rows']} rows of the labels, which are {book.name}'s own, got {', '.join(parts)} "
-            f"with {covered} declared: make the release from the rows of its parts alone, or charge all parts",
+            f"must contain all {known['rows']} rows of the labels of {book.name}, got {', '.join(parts)} "
+            f"with {covered} declared: make the release only from the rows of its parts, or charge all parts",
             field="parts",
         )
 

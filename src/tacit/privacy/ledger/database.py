@@ -1,4 +1,4 @@
-"""Where a ledger lives: a SQLite file or a PostgreSQL database."""
+"""The database of a ledger: a SQLite file or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class LedgerDatabase(Database):
     pool = {"poolclass": NullPool}  # noqa: RUF012
 
     def check(self) -> None:
-        """Raise unless the file is a ledger: SQLite might write to another one as it opens it."""
+        """Raise unless the file is a ledger, because SQLite might write to another file when it opens it."""
         if self.file:
             check_file(self.file, where=self.where)
 
     def failure(self, reason: str, *, error: Exception) -> LedgerError:  # noqa: ARG002
-        """Return one sentence: whether to wait, to restore, or to look at the reason."""
+        """Return the error of a failure, with the remedy: wait, restore, or look at the reason."""
         if "locked" in reason:
             return LedgerError(
                 f"the ledger {self.where} was busy for {PATIENCE} s; try again when no other process writes to it"

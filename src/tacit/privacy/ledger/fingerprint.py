@@ -1,4 +1,4 @@
-"""Know data without keeping it: a keyed digest of its values, read in one pass."""
+"""Recognize data without storing it: a keyed digest of its values, computed in one pass."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ROWS_AT_ONCE = 1 << 14  # Arrow reads on to the end where a text is no number, 
 def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict[int, bytes]:
     """Return HMAC-SHA256 fingerprints of the first rows of ``data``, for each count in ``at``, and of all rows.
 
-    Equal values in the same order have equal fingerprints, whatever holds them: a list, numpy, Arrow, pandas,
-    polars or an Ibis table. Numbers are equal by value: 1, 1.0, True, and "1" or " 1" among texts that are all numbers
-    or empty.
+    Equal values in the same order have equal fingerprints in any container: a list, numpy, Arrow, pandas, polars or an
+    Ibis table. Numbers are equal by value: 1, 1.0, True, and "1" or " 1" in a column of strings that are all numbers or
+    empty.
     Columns count by position, not by name. A missing value is a missing value, whether it is written NaN or null.
     Without the secret, nobody can guess few labels and compare.
 
@@ -103,7 +103,7 @@ class _Digest:
 class _Column:
     """A column's digests as integers, as real numbers and unchanged; the first that fits all rows so far counts.
 
-    So the first rows have the fingerprint that they had alone, also where a later row makes integers floats or texts.
+    So the first rows keep their own fingerprint, even if a later row turns integers into floats or strings.
     """
 
     def __init__(self, new: Callable[[], Hash]) -> None:
@@ -128,7 +128,7 @@ _Reading = Callable[[pa.Array], pa.Array]
 
 
 def _readings_of(kind: pa.DataType) -> list[_Reading]:
-    """Return as what a column may be read, the last of which takes every value of its type."""
+    """Return the ways to read a column, the last of which takes every value of its type."""
     if pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return [_as_whole]
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -227,13 +227,13 @@ def list_column(rows: NDArray[Any]) -> pa.Array:
 
 
 def _is_pandas(data: object, kind: str) -> bool:
-    """Whoever holds a frame has imported pandas: who charges a ledger need not wait for it."""
+    """Return whether this is a pandas object, without importing pandas: its owner has imported it already."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, getattr(pandas, kind))
 
 
 def _without_nan(column: pa.Array) -> pa.Array:
-    """One container's NaN is another's null: the same file must have the same fingerprint in both."""
+    """Make NaN null, so that the same file has the same fingerprint in every container."""
     if not pa.types.is_floating(column.type):
         return column
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)

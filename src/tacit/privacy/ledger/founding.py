@@ -1,4 +1,4 @@
-"""A ledger's beginning and opening: its tables, its secret, and whether its file is whole."""
+"""Creating and opening a ledger: its tables, its secret, and the integrity of its file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["exists", "found", "open_database"]
 
 
 def exists(database: LedgerDatabase) -> bool:
-    """Say whether something is there: a ledger, or a file of that name."""
+    """Return whether a ledger, or a file of that name, exists."""
     if database.file is not None:
         return os.path.lexists(database.file)
     with database.reading() as connection:
@@ -32,11 +32,11 @@ def exists(database: LedgerDatabase) -> bool:
 
 
 def found(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
-    """Make a new ledger, empty or as an export has it; a file is made aside and takes its name when it is whole."""
+    """Create a new ledger, empty or from an export; a file takes its name only when it is complete."""
     if database.file is None:
         _fill(database, document)
     elif exists(database):
-        raise LedgerError(f"{database.where} exists already; it was left as it is")
+        raise LedgerError(f"{database.where} exists already; it was not changed")
     else:
         with write_atomically(database.file, mode=0o600) as draft:
             stamp(Path(draft.name))
@@ -44,11 +44,11 @@ def found(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
 
 
 def _fill(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
-    """Make the tables and the secret, or those of an export, in one transaction."""
+    """Create the tables and the secret, or those of an export, in one transaction."""
     secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
     with database.founding() as connection:
         if database.revision(connection) is not None:
-            raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
+            raise LedgerError(f"there is a ledger at {database.where} already; it was not changed")
         database.schema.migrate(connection)
         rows = Rows(connection, secret)
         rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
@@ -64,7 +64,7 @@ def open_database(database: LedgerDatabase) -> bytes:
         if revision == database.schema.head:
             return _secret(connection)
     if revision is None:
-        raise LedgerError(f"there is no ledger at {database.where}; make one with `tacit ledger create`")
+        raise LedgerError(f"there is no ledger at {database.where}; create one with `tacit ledger create`")
     database.migrate()
     with database.reading() as connection:
         return _secret(connection)

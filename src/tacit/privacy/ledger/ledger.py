@@ -1,4 +1,4 @@
-"""What data sets have spent, over all surfaces, in a real database."""
+"""The privacy spend of data sets, over all surfaces, in a database."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = ["Ledger"]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What each data set may spend and has spent: a SQLite file, or a PostgreSQL database by URL.
+    """The privacy budget and spend of each data set: a SQLite file, or a PostgreSQL database by URL.
 
-    A charge is one transaction, written before the release exists: it is refused if it would overspend, it is
-    on disk when :meth:`charge` returns, and charges made at the same time wait for each other. Data are known by
-    a fingerprint keyed with the ledger's secret, never by content.
+    A charge is one transaction, written before the release exists. It is refused if it would exceed the budget, it is
+    on disk when :meth:`charge` returns, and concurrent charges wait for each other. Data are recognized by a
+    fingerprint under the ledger's secret; contents are never stored.
 
-    With a delta in the budget, how much a charge costs must not depend on what earlier releases said: that is
-    what the composition of loss distributions is proved for. Pure sums hold in any case.
+    With a delta in the budget, the cost of a charge must not depend on the outcomes of earlier releases, because the
+    composition of loss distributions is proved for fixed costs only. Sums of pure epsilons need no such condition.
 
-    What it does not do: it records what is declared. It cannot know of a release that was not charged, of two
-    data sets that hold the same people in other rows or another order, or of parts that are not disjoint.
-    Who can read the file can read the secret.
+    Limits: the ledger records what is declared. It cannot detect a release that was not charged, two data sets of the
+    same people in other rows or another order, or parts that are not disjoint. Anyone who can read the file can read
+    the secret.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Ledger:
 
     @classmethod
     def create(cls, location: str | Path, *, restore: str | Path | Mapping[str, Any] | None = None) -> Ledger:
-        """Make a ledger where there is none; an existing file or ledger is refused.
+        """Create a ledger; an existing file or ledger is rejected.
 
         Parameters
         ----------
@@ -86,15 +86,15 @@ class Ledger:
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
-        """Tell whether something is there that :meth:`create` would refuse and :meth:`open` may open."""
+        """Return whether something exists that :meth:`create` would reject and :meth:`open` may open."""
         return exists(LedgerDatabase.at(location))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
-        """Itself: a copy of the handle is the same ledger, so what holds one can be copied."""
+        """Return itself: a copy of the handle is the same ledger, so objects that contain one can be copied."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Where the ledger is: who unpickles it must be able to open it. Neither secret nor password travels."""
+        """Pickle the location only, without secret or password; whoever unpickles it must be able to open it."""
         file, url = self._database.file, self._database.engine.url
         return Ledger.open, (url._replace(password=None).render_as_string() if file is None else str(file),)
 
@@ -105,7 +105,7 @@ class Ledger:
 
     @property
     def file(self) -> Path | None:
-        """The ledger's file; None where it is in a database server."""
+        """The ledger's file; None if it is in a database server."""
         return self._database.file
 
     @property
@@ -115,20 +115,19 @@ class Ledger:
             return tuple(row["name"] for row in rows.find(DATA_SET))
 
     def register(self, data: object, *, name: str, budget: Guarantee, parts: Sequence[Part] = ()) -> Statement:
-        """Give data a name, a unit and a budget; data that are known, or extend known data, are refused.
+        """Give data a name, a unit and a budget; known data, and data that extend known data, are rejected.
 
         Parameters
         ----------
         data
             The private columns, in the order of their rows: a list, an array, a series, a table. Only their
-            keyed fingerprint is kept.
+            keyed fingerprint is stored.
         budget
-            What everything that is ever released from these data may cost together, for which unit, and how
-            many units one person holds at most (``rows``).
+            The largest total privacy cost of all releases from these data, with its unit and the largest number of
+            units per person (``rows``).
         parts
-            Parts that share no row and, with more than one row per person, no person; in which part a row lies must not
-            depend on what the budget protects. Default: all is one part. A charge that names its parts costs the others
-            nothing.
+            Parts that share no row and, with more than one row per person, no person. The part of a row must not depend
+            on what the budget protects. Default: one part. A charge that names its parts costs the others nothing.
         """
         terms = registry.Terms(name=name, budget=budget, parts=tuple(parts))
         prints = self._fingerprints(data)
@@ -153,7 +152,7 @@ class Ledger:
     ) -> Receipt:
         """Charge a data set by hand for a release that tacit does not make; make it only after this returned.
 
-        What tacit makes is paid for by a :class:`tacit.privacy.payment.Payment`, which never charges it twice.
+        Releases of tacit are charged by a :class:`tacit.privacy.payment.Payment`, which never charges twice.
 
         Parameters
         ----------
@@ -174,7 +173,7 @@ class Ledger:
         Raises
         ------
         BudgetExceeded
-            The charge would overspend; nothing was changed.
+            The charge would exceed the budget; nothing was changed.
         """
         check_text(purpose, name="purpose")
         with self._writing() as rows:
@@ -189,13 +188,13 @@ class Ledger:
             return charging.void(Book.find(rows, name, lock=True), number, reason=reason)
 
     def recognize(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
-        """Return, from one pass over rows, what :meth:`settle` knows their data set by, and a digest of all columns."""
+        """Return, from one pass over rows, the fingerprints for :meth:`settle`, and a digest of all columns."""
         with self._reading() as rows:
             counts = registry.known_counts(rows)
         return fingerprint_rows(batches, private=private, secret=self._secret, at=counts)
 
     def key_of(self, *parts: bytes) -> bytes:
-        """Return the key of a request: an HMAC under the ledger's secret, so that nobody can guess what it is of."""
+        """Return the key of a request: an HMAC under the ledger's secret, so that nobody can guess its content."""
         return hmac.digest(self._secret, b"".join(hashlib.sha256(part).digest() for part in parts), "sha256")
 
     def settle(
@@ -216,7 +215,7 @@ class Ledger:
         key
             Of the data and the plan, by :meth:`key_of`.
         prints
-            The private columns' fingerprints by :meth:`recognize`; None where rows have no order.
+            The private columns' fingerprints by :meth:`recognize`; None if rows have no order.
         dataset
             The data set to charge; default: the one that the fingerprints name.
         again
@@ -246,7 +245,7 @@ class Ledger:
         Parameters
         ----------
         key, prints
-            As in :meth:`settle`; None where rows have no order, and whoever names the entry vouches for them.
+            As in :meth:`settle`; None if rows have no order; the caller is then responsible that they are the same.
         """
         name, number = split_id(entry)
         with self._writing() as rows:
@@ -256,13 +255,13 @@ class Ledger:
             return charge
 
     def deliver(self, entry: str, delivery: Delivery) -> None:
-        """Write down the release that leaves for a charge, before anyone is given it."""
+        """Record the release of a charge, before it is published."""
         name, number = split_id(entry)
         with self._writing() as rows:
             requests.record_delivery(Book.find(rows, name, lock=True), number, delivery)
 
     def set_budget(self, name: str, budget: Guarantee) -> Statement:
-        """Give a data set another budget in the same unit; one below what is spent is refused."""
+        """Give a data set another budget in the same unit; a budget below the spend is rejected."""
         with self._writing() as rows:
             charging.set_budget(Book.find(rows, name, lock=True), budget)
             return statement(Book.find(rows, name))
@@ -273,21 +272,21 @@ class Ledger:
             return statement(Book.find(rows, name))
 
     def rebuild(self, name: str) -> Statement:
-        """Work out a data set's spend anew from its entries, and store that."""
+        """Recompute a data set's spend from its entries, and store it."""
         with self._writing() as rows:
             charging.rebuild(Book.find(rows, name, lock=True))
             return statement(Book.find(rows, name))
 
     def export(self, path: str | Path, *, secret: bool = True, force: bool = False) -> Path:
-        """Write everything as JSON, readable by its owner only, whole or not at all.
+        """Write everything as JSON, readable by its owner only, completely or not at all.
 
         Parameters
         ----------
         path
-            Where to write; an existing file is refused unless it is an export and ``force`` is set.
+            Where to write; an existing file is replaced only if it is an export and ``force`` is set.
         secret
-            With it the export is a backup (:meth:`create` restores it); without it, it may be shared:
-            fingerprints cannot be guessed from it.
+            With the secret the export is a backup (:meth:`create` restores it). Without it the export can be shared:
+            nobody can guess data from its fingerprints.
         """
         with self._reading() as rows:
             document = export(rows, secret=secret)

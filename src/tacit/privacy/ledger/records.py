@@ -1,4 +1,4 @@
-"""What the ledger answers: frozen values."""
+"""The frozen values that the ledger returns."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _DIGITS = 18  # of an entry's number: more than there will be entries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a data set that shares no row, and no person, with the other parts, whatever the protected values are.
+    """A part of a data set that shares no row and no person with the other parts, for all protected values.
 
     Parameters
     ----------
     rows
-        Its rows, half-open, where the part is a run of rows; else who is in it is the user's to know.
+        Its rows, half-open, if the part is a range of rows; otherwise the user knows its rows.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Part:
 
     def __post_init__(self) -> None:
         if check_text(self.name, name="part") == ALL:
-            raise InvalidInput(f"part must not be {ALL!r}, the name that stands for a data set without parts")
+            raise InvalidInput(f"part must not be {ALL!r}, the reserved name of a data set without parts")
         if self.rows is not None and (self.rows.step != 1 or self.rows.start < 0 or not self.rows):
             raise InvalidInput(
-                f"part {self.name} must hold rows start to stop with 0 <= start < stop, "
+                f"part {self.name} must have rows start to stop with 0 <= start < stop, "
                 f"got {self.rows.start} to {self.rows.stop}"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartSpend:
-    """What one part has spent, and what is left of the data set's budget for it."""
+    """The spend of one part, and what is left of the data set's budget for it."""
 
     name: str
     rows: range | None
@@ -99,12 +99,12 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """All that the ledger says about one data set.
+    """Everything that the ledger records about one data set.
 
     Parameters
     ----------
     budget
-        What all releases together may cost, and for which unit.
+        The largest total cost of all releases, and its unit.
     spent, left
         The worst part's spend, at the budget's delta, and what is left of the budget's epsilon.
     """

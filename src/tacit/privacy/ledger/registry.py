@@ -1,4 +1,4 @@
-"""Which data the ledger knows: new data sets, and new versions of known ones."""
+"""The data that the ledger knows: new data sets, and new versions of known ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Prints = Mapping[int, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is declared about a data set once and for all, and its first budget.
+    """The permanent declarations about a data set, and its first budget.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Terms:
                 )
 
     def check_length(self, rows: int) -> None:
-        """Raise if a part reaches beyond the data's rows."""
+        """Raise if a part extends beyond the data's rows."""
         for part in self.parts:
             if part.rows is not None and part.rows.stop > rows:
                 raise InvalidInput(
@@ -67,20 +67,20 @@ def check_budget(budget: Guarantee) -> Guarantee:
     >>> check_budget(3)
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: budget must be a Guarantee, which says its unit, got 3
+    tacit.privacy.errors.InvalidInput: budget must be a Guarantee, which has a unit, got 3
     """
     if not isinstance(budget, Guarantee):
-        raise InvalidInput(f"must be a Guarantee, which says its unit, got {budget}", field="budget")
+        raise InvalidInput(f"must be a Guarantee, which has a unit, got {budget}", field="budget")
     return budget
 
 
 def known_counts(rows: Rows) -> set[int]:
-    """Return the row counts of all known versions: where new data must be compared."""
+    """Return the row counts of all known versions, at which new data must be compared."""
     return {version["rows"] for version in rows.find(VERSION)}
 
 
 def register(rows: Rows, prints: Prints, terms: Terms) -> None:
-    """Write down a new data set; data that the ledger knows already are refused."""
+    """Record a new data set; data that the ledger already knows are rejected."""
     rows.find(LEDGER, lock=True)
     terms.check_length(max(prints))
     known = _match(rows, prints)
@@ -101,7 +101,7 @@ def register(rows: Rows, prints: Prints, terms: Terms) -> None:
 
 
 def identify(rows: Rows, prints: Prints) -> Version:
-    """Return the version that the data are, a new one if rows were appended to a known one."""
+    """Return the version of the data: a new one if rows were appended to a known one."""
     rows.find(LEDGER, lock=True)
     known = _match(rows, prints)
     if known is None:
@@ -115,7 +115,7 @@ def identify(rows: Rows, prints: Prints) -> Version:
 
 
 def find_data_set(rows: Rows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:
-    """Return the data set to charge, and the version of it that the private columns are, where they are known."""
+    """Return the data set to charge, and the version of the private columns if they are known."""
     if prints is None:
         if dataset is None:
             raise InvalidInput(
@@ -129,14 +129,12 @@ def find_data_set(rows: Rows, prints: Prints | None, *, dataset: str | None) -> 
             raise
         return dataset, None  # registered with more columns than these
     if dataset not in (None, known.data_set):
-        raise InvalidInput(
-            f"must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}", field="dataset"
-        )
+        raise InvalidInput(f"must be {known.data_set!r}, which has these labels, got {dataset!r}", field="dataset")
     return known.data_set, known.number
 
 
 def add_budget(rows: Rows, data_set: int, budget: Guarantee) -> None:
-    """Write the budget that counts from now on."""
+    """Write the current budget."""
     last = rows.last(BUDGET, BUDGET.c.data_set == data_set)
     rows.add(
         BUDGET,

@@ -29,9 +29,9 @@ class Charge:
     Parameters
     ----------
     delivery
-        What was delivered for it; None while nothing has left.
+        What was delivered for it; None if nothing was released yet.
     receipt
-        What it cost, where it was made just now.
+        What it cost, if it was made just now.
     """
 
     entry: str
@@ -40,7 +40,7 @@ class Charge:
 
 
 def find_charge(book: Book, key: bytes) -> Charge | None:
-    """Return the newest charge for a key that nobody voided."""
+    """Return the newest charge for a key that was not voided."""
     voided = _voided(book)
     mine = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.key == key)
     standing = [row["number"] for row in mine if row["number"] not in voided]
@@ -56,17 +56,17 @@ def request_of(book: Book, number: int) -> bytes:
 
 
 def charge_of_entry(book: Book, number: int, guarantee: Guarantee, *, key: bytes | None) -> Charge:
-    """Return a charge by its number; one that was voided, or was for no such release, is refused.
+    """Return a charge by its number; one that was voided, or was for another release, is rejected.
 
     Parameters
     ----------
     key
-        Of the request that is to be resumed; None where rows have no order, and so no key.
+        The key of the request to resume; None if rows have no order, and so no key.
     """
     entries: dict[int, Row] = {entry["number"]: entry for entry in book.entries()}
     name = f"{book.name}/{number}"
     if number in {entry["voids"] for entry in entries.values()}:
-        raise LedgerError(f"{name} was voided: it pays for no release")
+        raise LedgerError(f"{name} was voided, so it covers no release")
     requested = request_of(book, number)
     paid = guarantee_of(entries[number]["guarantee"])
     if paid.to_json() != guarantee.to_json():
@@ -80,18 +80,18 @@ def charge_of_entry(book: Book, number: int, guarantee: Guarantee, *, key: bytes
 
 
 def record_request(book: Book, receipt: Receipt, key: bytes) -> Charge:
-    """Write down what a new charge is for."""
+    """Record what a new charge is for."""
     book.rows.add(REQUEST, data_set=book.id, number=split_id(receipt.id)[1], key=key)
     return Charge(entry=receipt.id, receipt=receipt)
 
 
 def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
-    """Write down what leaves for a charge, before it leaves; a second delivery and a voided charge are refused."""
+    """Record the release of a charge before it is published; a second delivery and a voided charge are rejected."""
     if number in _voided(book):
         raise LedgerError(f"{book.name}/{number} was voided while its release was drawn; it was not delivered")
     known = _delivery(book, number)
     if known is not None and known != delivery:
-        raise LedgerError(f"the ledger holds another release for {book.name}/{number}; this one was not delivered")
+        raise LedgerError(f"the ledger has another release for {book.name}/{number}; this one was not delivered")
     if known is None:
         if not book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.number == number):
             raise LedgerError(f"the ledger has no charge {book.name}/{number}")

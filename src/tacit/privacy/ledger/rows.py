@@ -1,4 +1,4 @@
-"""Rows under seal: a keyed digest of every row, so that a damaged value is refused and never believed."""
+"""Sealed rows: a keyed digest of every row, so that damaged values are detected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rows:
         self.connection.execute(insert(table).values(**self._sealed(table, values)))
 
     def change(self, table: Table, **values: object) -> None:
-        """Write a row over the one of the same primary key."""
+        """Replace the row with the same primary key."""
         same = [column == values[column.name] for column in table.primary_key]
         self.connection.execute(update(table).where(*same).values(**self._sealed(table, values)))
 
@@ -64,7 +64,7 @@ class Rows:
 
 
 def _as_read(value: object) -> object:
-    """The value as the database gives it back, which its seal must fit: a plain text or number, no kind of one."""
+    """The value as the database returns it, which its seal covers: a plain string or number, no subclass."""
     if isinstance(value, str):
         return str.__str__(value)
     return int(value) if isinstance(value, Integral) else value

@@ -1,4 +1,4 @@
-"""The ledger's tables. All but ``ledger_account`` only ever grow; triggers of the database see to it."""
+"""The ledger's tables. Triggers of the database make all but ``ledger_account`` append-only."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def _of_entry(name: str, *columns: Column[object]) -> Table:
 
 
 REQUEST = _of_entry("ledger_request", Column("key", LargeBinary, nullable=False))
-"""What a charge was for: the key of its data and plan, by which the same request finds it again."""
+"""The request of a charge: the key of its data and plan, by which the same request finds it again."""
 
 DELIVERY = _of_entry("ledger_delivery", Column("digest", LargeBinary, nullable=False), _text("file"), _text("time"))
-"""The release that a charge paid for, written before anyone is given it: its SHA-256, and its name in the store."""
+"""The release that a charge paid for, recorded before it is published: its SHA-256, and its name in the store."""
 
 ACCOUNT = _sealed(
     "ledger_account",
@@ -111,4 +111,4 @@ ACCOUNT = _sealed(
     Column("infinity", Float),
     ForeignKeyConstraint(["data_set", "part"], ["ledger_part.data_set", "ledger_part.number"]),
 )
-"""What a part has spent; derived from the entries, and rebuilt from them on demand."""
+"""The spend of a part; derived from the entries, and rebuilt from them on demand."""

@@ -1,4 +1,4 @@
-"""What the ledger says about one data set."""
+"""The ledger's statement about one data set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ledger as one JSON document: the backup, and what an auditor is given."""
+"""A ledger as one JSON document: for backup, and for auditors."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def export(rows: Rows, *, secret: bool) -> dict[str, Any]:
 
 
 def read_export(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
-    """Read an export and check that it is whole and holds the secret, without which no data are known again."""
+    """Read an export and check that it is complete and has the secret, without which no data are recognized."""
     document = dict(source) if isinstance(source, Mapping) else _read(Path(source))
     if document.get("format") != FORMAT:
         raise LedgerError(f"restore must be an export of format {FORMAT!r}, got {document.get('format')!r}")
     claimed = document.pop("checksum", None)
     if claimed != _checksum(document):
-        raise LedgerError("restore must be a whole export, but its checksum does not match; use another copy")
+        raise LedgerError("restore must be a complete export, but its checksum does not match; use another copy")
     if document.get("secret") is None:
         raise LedgerError("restore must be an export with the secret; this one was made for sharing")
     return document
 
 
 def restore(rows: Rows, document: Mapping[str, Any]) -> None:
-    """Write all of an export's rows, and work out the accounts."""
+    """Write all of an export's rows, and compute the accounts."""
     try:
         for number, data_set in enumerate(document["data_sets"], start=1):
             _restore_data_set(rows, number, data_set)
@@ -81,7 +81,7 @@ def _data_set(rows: Rows, row: Row) -> dict[str, Any]:
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    """Return a row as JSON: without its data set's number, its texts of JSON opened, its bytes in hex."""
+    """Return a row as JSON: without its data set's number, with embedded JSON parsed and bytes in hex."""
     plain = {name: value for name, value in row.items() if name != "data_set"}
     for name in ("parts", "guarantee"):
         if plain.get(name) is not None:

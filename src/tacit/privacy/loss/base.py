@@ -1,4 +1,4 @@
-"""What every privacy loss can say, and the distribution of one, kept for the next call."""
+"""The interface of every privacy loss, and a cache of distributions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.privacy.rounding import exact, round_up
 __all__ = ["Priced", "PrivacyLoss", "Stated", "add_stated", "distribution_of", "sure_epsilon"]
 
 Stated = tuple[Fraction, Fraction] | None
-"""An epsilon and a delta that were guaranteed, exactly; None where there is only a curve."""
+"""An exact epsilon and delta that were guaranteed; None if there is only a curve."""
 
 
 @runtime_checkable
@@ -30,39 +30,39 @@ class PrivacyLoss(Protocol):
 
     @property
     def stated(self) -> Stated:
-        """An epsilon and a delta, exactly, that add up over releases; None where the loss is a whole curve."""
+        """An exact epsilon and delta that add up over releases; None if the loss is a whole curve."""
 
     def distribution(self) -> LossDistribution:
         """A distribution that dominates the mechanism's privacy loss."""
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon at ``delta``, rounded up; infinite where there is none."""
+        """The least epsilon at ``delta``, rounded up; infinite if there is none."""
 
 
 class Priced:
-    """The price of a loss that has no closed form of its own: its stated epsilon or its distribution's, the lesser."""
+    """The cost of a loss without a closed form: its stated epsilon or its distribution's, whichever is smaller."""
 
     __slots__ = ()
 
     @property
     def pure_epsilon(self) -> float:
-        """Infinite, unless a loss says otherwise: at delta 0 it has no epsilon."""
+        """Infinite by default: at delta 0 the loss has no epsilon."""
         return math.inf
 
     @property
     def stated(self) -> Stated:
-        """The pure epsilon and a delta of 0; None where there is no pure epsilon, unless a loss says otherwise."""
+        """By default the pure epsilon and a delta of 0; None if there is no pure epsilon."""
         pure = self.pure_epsilon
         return None if math.isinf(pure) else (exact(pure), Fraction(0))
 
     def epsilon_at(self: PrivacyLoss, delta: float) -> float:
-        """Return the least epsilon at ``delta``, rounded up; infinite where there is none."""
+        """Return the least epsilon at ``delta``, rounded up; infinite if there is none."""
         sure = sure_epsilon(self.stated, delta=delta)
         return sure if delta == 0 else min(sure, distribution_of(self).epsilon_at(delta))
 
 
 def sure_epsilon(stated: Stated, *, delta: float) -> float:
-    """Return the stated epsilon, rounded up, where the stated delta is at most ``delta``; else infinity."""
+    """Return the stated epsilon, rounded up, if the stated delta is at most ``delta``; else infinity."""
     return round_up(stated[0]) if stated is not None and stated[1] <= exact(delta) else math.inf
 
 

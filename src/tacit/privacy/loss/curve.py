@@ -1,4 +1,4 @@
-"""What Gaussian noise costs: delta as a function of epsilon, always on the private side of the truth."""
+"""The privacy curve of Gaussian noise: delta as a function of epsilon, never understated."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def discrete_gaussian_epsilon(scale: Fraction, *, delta: float, sensitivity: int
 def gaussian_scale(epsilon: float, *, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least scale of real Gaussian noise for (epsilon, delta): a number to compare with, not a sampler.
 
-    Floating-point Gaussian noise stands under no Guarantee; :class:`DiscreteGaussian` does.
+    Floating-point Gaussian noise has no Guarantee; :class:`DiscreteGaussian` does.
 
     References
     ----------

@@ -18,7 +18,7 @@ from tacit.privacy.rounding import check_count, exact, round_up
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteLaplaceLoss"]
 
-_FINE = 1e-6  # losses closer than this are not told apart
+_FINE = 1e-6  # losses closer than this count as equal
 _HUGE = Fraction(10**100)
 _MOST = 1_000_000  # outcomes, or about so many: an array of them takes megabytes, not gigabytes
 
@@ -105,7 +105,7 @@ class DiscreteGaussianLoss(Priced):
 
 
 def _check_noise(loss: DiscreteLaplaceLoss | DiscreteGaussianLoss) -> None:
-    """A loss below nothing would give a budget back; and files take Python's own numbers alone."""
+    """Check the parameters: a negative loss would refund a budget, and files take only Python's own numbers."""
     if not 1 / _HUGE <= loss.scale <= _HUGE:  # beyond, floats overflow
         raise InvalidInput(f"scale must be > 0 and from 1e-100 to 1e100, got {loss.scale}")
     object.__setattr__(loss, "scale", exact(loss.scale))

@@ -1,4 +1,4 @@
-"""Losses as they stand in files."""
+"""Losses as JSON in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss of real Gaussian noise, once or in steps on sampled rows: as dp-accounting has it."""
+"""The loss of real Gaussian noise, once or in steps on sampled rows, from dp-accounting."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GaussianLoss(Priced):
         object.__setattr__(self, "sensitivity", check_epsilon(self.sensitivity, name="sensitivity"))
 
     def distribution(self) -> LossDistribution:
-        """dp-accounting's, by connecting the dots; where the noise hides nothing, all is told."""
+        """dp-accounting's, by connecting the dots; if the noise hides nothing, everything is revealed."""
         if self.scale / self.sensitivity < _HIDES_NOTHING:
             return _told(1.0)
         from dp_accounting.pld import privacy_loss_distribution  # a second of import that few commands need
@@ -86,7 +86,7 @@ class SampledGaussianLoss(Priced):
 def sampled_step(noise: float, *, rate: float, relation: Relation) -> list[LossDistribution]:
     """Return dp-accounting's loss of one step, by connecting the dots: one, or both directions where they differ.
 
-    Where the noise hides nothing, a row that is drawn is told.
+    If the noise hides nothing, a row that is drawn is revealed.
 
     Examples
     --------
@@ -117,5 +117,5 @@ def _directions(built: Any) -> list[LossDistribution]:  # noqa: ANN401
 
 
 def _told(chance: float) -> LossDistribution:
-    """With this chance everything is told, else nothing: more than any mechanism tells that looks with this chance."""
+    """Reveal everything with this probability, else nothing: an upper bound for any mechanism that samples so."""
     return LossDistribution(0, np.array([1 - chance]), chance)

@@ -1,4 +1,4 @@
-"""Searches and conversions that end on the private side."""
+"""Searches and conversions that never understate the privacy cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEAR = 1e-9
 
 
 def least_enough(enough: Callable[[float], bool], *, start: float) -> float:
-    """Return the least positive number that is enough, or one that is and lies just above it."""
+    """Return the least positive number that is enough, or one just above it."""
     upper = start
     while not enough(upper):
         upper *= 2
@@ -31,7 +31,7 @@ def least_enough(enough: Callable[[float], bool], *, start: float) -> float:
 
 
 def neat_up(value: float) -> float:
-    """Return the number of six digits just above ``value`` where there is one, else ``value``.
+    """Return the number of six digits just above ``value`` if there is one, else ``value``.
 
     Noise made for epsilon 1 then costs 1 and not 0.9999999999993; noise made for 1/3 costs no more than that.
     """

@@ -1,4 +1,4 @@
-"""The worst that a guarantee allows, where no more is known of a mechanism."""
+"""The worst case of a guarantee, if nothing else is known about a mechanism."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PureLoss(Priced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateLoss(Priced):
-    """The worst that an (epsilon, delta)-DP mechanism can do: with probability delta it tells all.
+    """The worst that an (epsilon, delta)-DP mechanism can do: with probability delta it reveals everything.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ApproximateLoss(Priced):
 
     @property
     def pure_epsilon(self) -> float:
-        """Epsilon where delta is 0, else infinite."""
+        """Epsilon if delta is 0, else infinite."""
         return self.epsilon if self.delta == 0 else math.inf
 
     @property

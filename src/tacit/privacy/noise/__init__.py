@@ -1,4 +1,4 @@
-"""Noise with its price: exact integer samplers, the generator they draw from, and what their noise costs."""
+"""Noise and its privacy cost: exact integer samplers, and the generator they draw from."""
 
 from tacit.privacy.loss.curve import gaussian_scale
 from tacit.privacy.noise.choice import Choice, keep_coin, keep_or_switch, max_log_ratio, max_ratio

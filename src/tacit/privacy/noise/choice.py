@@ -1,4 +1,4 @@
-"""Exact choice among K outcomes: whole-number weights out of 2^bits, so that ratios are facts, not estimates."""
+"""Exact choice among K outcomes: integer weights out of 2^bits, so that ratios are exact."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tacit.privacy.rounding import check_count, check_epsilon, exact, round_up
 __all__ = ["GAP", "MOST_EPSILON", "Choice", "keep_coin", "keep_or_switch", "max_log_ratio", "max_ratio"]
 
 GAP = Fraction(1, 10**12)
-"""How far below epsilon, relative to min(1, epsilon), the largest log ratio may lie; above it never lies."""
+"""How far below epsilon, relative to min(1, epsilon), the largest log ratio may be; it is never above epsilon."""
 
 MOST_EPSILON = 4096
 """Beyond this a threshold would take kilobytes; nothing is hidden there anyway."""
@@ -112,8 +112,8 @@ def keep_or_switch(epsilon: float, *, outcomes: int) -> Choice:
     """Return K-ary randomized response as a shift: 0 keeps, each of the other K - 1 has equal weight.
 
     ``(label + shift) % K`` is the randomized label: weight(0) / weight(i) <= e^epsilon exactly and, for K >= 2,
-    its logarithm is above epsilon - 1e-12 min(1, epsilon). 64-bit weights serve up to epsilon 16; wider ones are
-    taken above, and wherever so many outcomes or so small an epsilon need them.
+    its logarithm is above epsilon - 1e-12 min(1, epsilon). 64-bit weights suffice up to epsilon 16; wider weights are
+    used above, and if many outcomes or a small epsilon require them.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def keep_or_switch(epsilon: float, *, outcomes: int) -> Choice:
 
 
 def keep_coin(epsilon: float, *, outcomes: int) -> Coin:
-    """Return the coin that says whether :func:`keep_or_switch` keeps; who switches draws uniformly among the others."""
+    """Return the coin that decides whether :func:`keep_or_switch` keeps; a switch draws uniformly among the others."""
     keep, _, bits = _keep_weights(epsilon, outcomes)
     return Coin(weight=keep, bits=bits)
 
@@ -149,7 +149,8 @@ def _keep_weights(epsilon: float, outcomes: int) -> tuple[int, int, int]:
     number = check_epsilon(epsilon)
     if number > MOST_EPSILON:
         raise InvalidInput(
-            f"must be at most {MOST_EPSILON}, got {epsilon!r}; release without a guarantee instead", field="epsilon"
+            f"must be at most {MOST_EPSILON}, got {epsilon!r}; use epsilon none to release without a guarantee",
+            field="epsilon",
         )
     return _search_weights(exact(number), check_count(outcomes, name="outcomes"))
 
@@ -204,7 +205,7 @@ def _as_bytes(numbers: list[int], bits: int) -> NDArray[np.bytes_]:
 
 
 def _decided_by_first_digit(sums: list[int], bits: int) -> NDArray[np.int32]:
-    """For each first digit the outcome, where all numbers that begin with it have the same; else -1."""
+    """For each first digit the outcome, if all numbers that begin with it have the same; else -1."""
     unit = 1 << (bits - BASE_BITS)
     table = np.full(_CELLS, -1, dtype=np.int32)
     start = 0

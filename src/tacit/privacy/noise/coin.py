@@ -1,4 +1,4 @@
-"""Coins whose chance of heads is exactly what they say: integer thresholds, and powers of e."""
+"""Coins with an exact probability of heads: integer thresholds, and powers of e."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _digits(coin: Coin) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpCoin:
-    """Heads with probability exactly e^-rate, an endless binary number that is worked out as far as needed.
+    """Heads with probability exactly e^-rate, an endless binary number that is computed as far as needed.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class ExpCoin:
 def exp_digit(rate: Fraction, level: int) -> int:
     """Return the digit of e^-rate, in base 2^16, with place value 2^(-16 (level + 1)).
 
-    e^-rate is irrational, so some precision always tells the digit.
+    e^-rate is irrational, so some precision always determines the digit.
     """
     shift = BASE_BITS * (level + 1)
     bits = shift + 64

@@ -1,4 +1,4 @@
-"""Zero-concentrated privacy, rho, and the (epsilon, delta) it implies: the way to price noise on vectors."""
+"""Zero-concentrated privacy, rho, and the (epsilon, delta) that it implies, for noise on vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same discrete Gaussian noise on many coordinates, priced as tightly as on one."""
+"""The same discrete Gaussian noise on many coordinates, accounted as tightly as on one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COARSE = Fraction(1, 10**7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinateNoise:
-    """Independent discrete Gaussian noise on integer coordinates, of which one unit moves some by a bounded step.
+    """Independent discrete Gaussian noise on integer coordinates, some of which one unit moves by a bounded step.
 
     If a unit moves at most ``coordinates`` of them, each by at most ``sensitivity`` (D), the privacy loss is that of
     the sum of the noises on one query that moves by coordinates x D, and the sum of m such noises of scale s is
@@ -35,7 +35,7 @@ class CoordinateNoise:
     Parameters
     ----------
     scale
-        Of each coordinate's noise, at least 16 steps; make the grid finer for less.
+        The scale of each coordinate's noise, at least 16 steps; use a finer grid for less noise.
     sensitivity
         By how many steps one unit moves a coordinate at most.
     coordinates
@@ -100,7 +100,7 @@ class CoordinateNoise:
 
 
 def _coarseness(squared_scale: Fraction, sensitivity: int) -> int:
-    """The largest power of two on whose multiples the loss can be worked out, at a cost of 10^-7 of the variance."""
+    """The largest power of two on whose multiples the loss can be computed, at a cost of 10^-7 of the variance."""
     g = 1
     while sensitivity % (2 * g) == 0 and (_LEAST * 2 * g) ** 2 <= _COARSE * squared_scale:
         g *= 2

@@ -38,7 +38,7 @@ def below(size: int, *, digit: Digit, levels: int | None, rng: np.random.Generat
     digit
         (level, rows) -> that digit of the threshold of those rows (one for all, or one each).
     levels
-        Number of digits; None where they never end.
+        Number of digits; None if they never end.
     """
     threshold = digit(0, slice(None))
     drawn = uniform_digits(size, rng=rng)

@@ -1,4 +1,4 @@
-"""Rational numbers that enclose e^x and log x: what is compared with them is decided, not estimated."""
+"""Rational numbers that enclose e^x and log x, so that comparisons with them are exact."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def log_bounds(x: Fraction, *, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def _context(bits: int) -> MPIntervalContext:
-    iv = MPIntervalContext()  # one of our own: the precision of the shared one belongs to the caller
+    iv = MPIntervalContext()  # our own context, because the precision of the shared one belongs to the caller
     iv.prec = bits + _GUARD
     return iv
 

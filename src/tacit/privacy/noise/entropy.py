@@ -21,28 +21,27 @@ class _SecretBits(AESCounter):  # type: ignore[misc]  # randomgen has no types
 
     @property
     def state(self) -> NoReturn:
-        """Refused: whoever holds the state knows all noise, past and future."""
+        """Raise: anyone who has the state knows all noise, past and future."""
         raise TypeError("the state of a system generator is secret; use numpy.random.default_rng(seed) to repeat a run")
 
     def __reduce__(self) -> tuple[type[_SecretBits], tuple[()]]:
         return _SecretBits, ()
 
     def jumped(self, jumps: int = 1) -> _SecretBits:  # noqa: ARG002  # randomgen's signature
-        """Return a freshly keyed one: a jump ahead in the same stream could be met again."""
+        """Return a freshly keyed generator, because a jump ahead in the same stream could be reached again."""
         return _SecretBits()
 
     def spawn(self, n_children: int) -> list[_SecretBits]:
-        """Return freshly keyed ones."""
+        """Return freshly keyed generators."""
         return [_SecretBits() for _ in range(n_children)]
 
 
 class SystemGenerator(np.random.Generator):
     """A NumPy generator whose draws nobody can predict or repeat.
 
-    The key is 128 bits from the operating system. A copy, an unpickled one, a spawned one and the same object
-    in a forked child are keyed anew, so no two of them ever draw the same noise (equal noise on two
-    releases would cancel). Not covered: a virtual machine that is snapshot and resumed twice, and a fork made by C
-    code behind Python's back.
+    The key is 128 bits from the operating system. A copy, an unpickled generator, a spawned one and the same object in
+    a forked child get new keys, so no two of them ever draw the same noise (equal noise on two releases would cancel).
+    Not covered: a virtual machine that is snapshot and resumed twice, and a fork made by C code that bypasses Python.
     """
 
     def __init__(self) -> None:
@@ -73,7 +72,7 @@ def system_rng() -> SystemGenerator:
 
 
 def is_seeded(rng: np.random.Generator) -> bool:
-    """Say whether the draws of ``rng`` could be repeated by someone: False only for :func:`system_rng`'s.
+    """Return whether someone could repeat the draws of ``rng``: False only for :func:`system_rng`.
 
     Examples
     --------

@@ -30,14 +30,14 @@ class DiscreteGaussian:
     """Integer noise with P(k) proportional to e^(-k^2 / 2 scale^2).
 
     Added to an integer query that one unit moves by at most D, it is (epsilon, :meth:`delta_at`)-differentially
-    private for every epsilon, and D^2 / 2 scale^2 zero-concentrated. What is not protected: the time a draw takes,
-    and anything that is not behind the noise.
+    private for every epsilon, and D^2 / 2 scale^2 zero-concentrated. Not protected: the time that a draw takes, and
+    anything without the noise.
 
     Parameters
     ----------
     scale
-        A rational > 0, at most 2^52; a float is read as the decimal it prints. Where its numerator or denominator
-        exceeds 2^52 it is rounded up, and the price is that of the scale used.
+        A rational > 0, at most 2^52; a float is read as the decimal that it prints. If its numerator or denominator
+        exceeds 2^52 it is rounded up, and the cost is that of the rounded scale.
 
     References
     ----------
@@ -94,7 +94,7 @@ class DiscreteGaussian:
 
     @property
     def variance(self) -> float:
-        """The variance; scale^2 but for small scales, where it is less."""
+        """The variance; scale^2, or less for small scales."""
         s = float(self.scale)
         k = _support(s)
         return s * s if s >= _SMOOTH else float((k * k * self.pmf(k)).sum())

@@ -1,4 +1,4 @@
-"""A public grid for real values, so that integer noise serves them too."""
+"""A public grid for real values, so that integer noise can be added to them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Grid:
         steps = (below + (within >= 0.5)).astype(np.int64)
         if not self._is_power_of_two():  # else the quotient is exact
             unsure = np.abs(within - 0.5) <= _ERROR * (1 + np.abs(scaled))
-            for row in np.flatnonzero(unsure):  # a float cannot tell on which side of a half these lie
+            for row in np.flatnonzero(unsure):  # a float cannot decide on which side of a half these lie
                 steps.flat[row] = math.floor(Fraction(float(numbers.flat[row])) / self.step + Fraction(1, 2))
         return steps
 
@@ -89,7 +89,7 @@ class Grid:
         return np.asarray(steps, dtype=np.float64) * float(self.step)
 
     def sensitivity(self, bound: float) -> int:
-        """Return by how many steps a value can move that moves by at most ``bound``: the quotient, rounded up.
+        """Return the most steps by which a value can move that moves by at most ``bound``: the quotient, rounded up.
 
         Examples
         --------

@@ -26,13 +26,13 @@ class DiscreteLaplace:
     """Integer noise with P(k) proportional to e^(-|k|/scale).
 
     Added to an integer query that one unit moves by at most D, it is (D/scale)-differentially private: the ratio
-    of two outputs' probabilities is at most e^(D/scale), exactly. What is not protected: the time a draw
-    takes, and anything that is not behind the noise.
+    of two outputs' probabilities is at most e^(D/scale), exactly. Not protected: the time that a draw takes, and
+    anything without the noise.
 
     Parameters
     ----------
     scale
-        A rational > 0, at most 2^52; a float is read as the decimal it prints. Where its numerator or denominator
+        A rational > 0, at most 2^52; a float is read as the decimal that it prints. If its numerator or denominator
         exceeds 2^52 it is rounded up, toward more noise.
 
     References

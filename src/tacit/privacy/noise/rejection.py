@@ -1,4 +1,4 @@
-"""What the two integer samplers share: a scale that int64 arithmetic can hold, and rejection in blocks."""
+"""Common parts of the two integer samplers: a scale that fits int64 arithmetic, and rejection in blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Shape = int | tuple[int, ...]
 
 
 def representable_scale(scale: Fraction | float) -> Fraction:
-    """Return the scale itself where its numerator and denominator are at most 2^52, else one just above it."""
+    """Return the scale itself if its numerator and denominator are at most 2^52, else one just above it."""
     value = exact_positive(scale, name="scale")
     if value > LIMIT:
         power = value.numerator.bit_length() - value.denominator.bit_length()  # a float may not hold it
@@ -45,7 +45,7 @@ def draw_accepted(
 ) -> NDArray[np.int64]:
     """Collect ``size`` accepted draws; ``propose`` makes candidates and returns those it accepts, in order.
 
-    The first accepted candidates of an independent sequence are independent draws of the accepted law.
+    The first accepted candidates of an independent sequence are independent draws of the accepted distribution.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def draw_accepted(
 
 
 def exact_positive(value: Fraction | float, *, name: str) -> Fraction:
-    """Return a number as the decimal it prints, or raise if it is not finite and > 0."""
+    """Return a number as the decimal that it prints, or raise if it is not finite and > 0."""
     if value <= 0 or not (isinstance(value, Fraction) or math.isfinite(value)):  # a float may not hold a fraction
         raise InvalidInput(f"{name} must be a finite number > 0, got {value!r}")
     return exact(value)

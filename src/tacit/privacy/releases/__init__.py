@@ -1,4 +1,4 @@
-"""What a release is: a header and members, read and written the same way on every surface."""
+"""Releases: a header and members, read and written the same way on every surface."""
 
 from tacit.privacy.releases.header import Header
 from tacit.privacy.releases.members import DocumentMember, Member, TableMember

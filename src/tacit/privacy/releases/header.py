@@ -1,4 +1,4 @@
-"""The header of every release: what was asked for, what was settled, and what is guaranteed."""
+"""The header of every release: its plan, what was settled, and its guarantee."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 __all__ = ["FORMAT", "Header", "canonical_json"]
 
 FORMAT = "tacit release 2"
-"""The release format; readers refuse every other."""
+"""The release format; readers reject every other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What a release says about itself; no path, no seed.
+    """The description of a release; it contains no path and no seed.
 
     Parameters
     ----------
     surface
-        Which of the five surfaces it left by.
+        The surface of the release.
     plan
         The plan as plain JSON, rebuilt and checked by the surface; None for a model that was made elsewhere.
     settled
@@ -36,7 +36,7 @@ class Header:
     ordered
         Whether rows are in the order of the private table.
     encoder
-        The public rules by which columns became numbers, where the release depends on them.
+        The public rules by which columns became numbers, if the release depends on them.
     """
 
     surface: str

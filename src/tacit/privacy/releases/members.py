@@ -1,4 +1,4 @@
-"""What a release holds: rows in Parquet, or a JSON document; a surface may add kinds of its own."""
+"""The members of a release: rows in Parquet, or a JSON document; a surface may add its own kinds."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["DocumentMember", "Facts", "Member", "Seal", "TableMember"]
 
 Facts = Mapping[str, Any]
 Seal = Callable[[Facts], Mapping[str, Any]]
-"""From a member's facts to the header that its file holds."""
+"""From a member's facts to the header in its file."""
 
 
 class Member(ABC):
-    """One part of a release. A file that is a release by itself holds the header; in a folder the manifest does."""
+    """One part of a release. A single file contains the header; in a folder the manifest does."""
 
     kind: ClassVar[str]
     """The file's ending, without the dot."""
@@ -37,14 +37,14 @@ class Member(ABC):
     @classmethod
     @abstractmethod
     def load(cls, path: Path) -> tuple[Self, object]:
-        """Return the member and the header in its file, None where it has none."""
+        """Return the member and the header in its file, None if it has none."""
 
     @abstractmethod
     def check(self, facts: Facts, *, source: str) -> None:
-        """Raise if the content is not what the facts say."""
+        """Raise if the content does not match the facts."""
 
     def in_memory(self) -> Self:
-        """Return the member so that its file may go."""
+        """Return the member in memory, so that its file may be removed."""
         return self
 
 
@@ -56,7 +56,7 @@ class TableMember(Member):
     source
         A table, the path of a Parquet file, or batches.
     schema
-        The columns of the batches. Metadata is dropped: it can hold traces of the private table.
+        The columns of the batches. Metadata is dropped, because it may contain traces of the private table.
     """
 
     kind = "parquet"
@@ -79,20 +79,20 @@ class TableMember(Member):
 
     @property
     def rows(self) -> int:
-        """How many rows there are; of a file, without reading them."""
+        """The number of rows; for a file, without reading them."""
         if isinstance(self._source, Path):
             return int(pq.read_metadata(self._source).num_rows)
         return int(self.table.num_rows)
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns; of a file, without reading rows."""
+        """The names of the columns; for a file, without reading rows."""
         if isinstance(self._source, Path):
             return list(pq.read_schema(self._source).names)
         return list(self.table.column_names)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in order, without all of them in memory where they are in a file."""
+        """Yield the rows in order; those of a file are never all in memory."""
         if isinstance(self._source, Path):
             with pq.ParquetFile(self._source) as file:
                 yield from file.iter_batches()
@@ -186,5 +186,5 @@ def _read(path: Path) -> pa.Table:
 
 
 def _first_line(error: Exception) -> str:
-    """What an error of Arrow says, without the pages that it may append."""
+    """The first line of an error of Arrow, without the pages that it may append."""
     return str(error).strip().partition("\n")[0]

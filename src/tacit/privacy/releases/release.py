@@ -1,4 +1,4 @@
-"""What an outsider sees and nothing else, with its guarantee; one format for all surfaces."""
+"""A release: exactly what a recipient sees, with its guarantee; one format for all surfaces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Release:
     receipt
         What the ledger was charged for it; None without a ledger.
     repeated
-        Whether it is an earlier release that was paid for, delivered again.
+        Whether it is an earlier release, delivered again without a charge.
     """
 
     plan_type: ClassVar[type[Plan]]
@@ -65,11 +65,11 @@ class Release:
         return self.header.seeded
 
     def check(self) -> AnyGuarantee:
-        """Return what the plan's mechanism keeps, or raise if the header does not describe it."""
+        """Return the guarantee of the plan's mechanism, or raise if the header does not describe it."""
         return self.guarantee
 
     def _with_guarantee(self, kept: AnyGuarantee) -> Self:
-        """Return the release with the loss and assumptions of ``kept``, or raise if the header states more."""
+        """Return the release with the loss and assumptions of ``kept``, or raise if the header claims more."""
         stated = self.guarantee
         if isinstance(stated, NoGuarantee):
             return self
@@ -79,20 +79,20 @@ class Release:
             or stated.epsilon < kept.epsilon
             or stated.delta < kept.delta
         ):
-            raise InvalidRelease(f"the header states {stated}, but its mechanism keeps {kept}")
+            raise InvalidRelease(f"the header states {stated}, but its mechanism has {kept}")
         known = replace(kept, epsilon=stated.epsilon, delta=stated.delta)
         return replace(self, header=replace(self.header, guarantee=known))
 
     def notes(self) -> list[str]:
-        """Return what its owner should read when it was made, one line each."""
+        """Return what its owner should read after it was made, one line each."""
         return []
 
     def in_memory(self) -> Self:
-        """Return the release so that its files may go."""
+        """Return the release in memory, so that its files may be removed."""
         return replace(self, members={name: member.in_memory() for name, member in self.members.items()})
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the release whole or not at all; an existing one is replaced only with ``force``."""
+        """Write the release completely or not at all; an existing one is replaced only with ``force``."""
         if self.plan is not None and not self.plan.suffix:
             self._write_folder(Path(path), force=force)
             return
@@ -110,7 +110,7 @@ class Release:
 
     @classmethod
     def open(cls, source: Self | str | os.PathLike[str]) -> Self:
-        """Return a release as it is, or read the one at a path."""
+        """Return a release unchanged, or read the one at a path."""
         if isinstance(source, cls):
             return source
         if not isinstance(source, str | os.PathLike):
@@ -125,8 +125,8 @@ class Release:
         Raises
         ------
         InvalidRelease
-            With one sentence: not a release, of another format or surface, damaged, or of a guarantee that its
-            mechanism cannot keep.
+            Not a release, of another format or surface, damaged, or with a stronger guarantee than its mechanism
+            allows.
         """
         source = Path(path)
         if not source.exists():
@@ -161,7 +161,7 @@ class Release:
 
     @classmethod
     def _header_of_stranger(cls, source: Path) -> Header:
-        """Return the header of a file that tacit did not write; only models are taken from elsewhere."""
+        """Return the header of a file that tacit did not write; only models may come from elsewhere."""
         raise InvalidRelease(f"{source} is not a tacit release: it has no header")
 
     @classmethod
@@ -217,7 +217,7 @@ def _save(path: Path, member: Member) -> Facts:
 
 
 def _by_content(source: Path, kinds: tuple[type[Member], ...]) -> type[Member]:
-    """The kind of a file whose name does not say it."""
+    """The kind of a file whose name does not show it."""
     try:
         with source.open("rb") as file:
             start = file.read(4)

@@ -1,4 +1,4 @@
-"""What an attacker assumes of an answer: the host's policy, and the number system that it computes in."""
+"""An attacker's assumptions about an answer: the host's policy, and the number system that it computes in."""
 
 from __future__ import annotations
 

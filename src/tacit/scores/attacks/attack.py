@@ -103,7 +103,7 @@ def attack(
     if opened.is_offer:
         found = _attack_offer(opened, labels, prior, method=method, rng=rng, progress=progress)
         baseline = float(prior[0].max()) if before is None else baseline
-    else:  # the submissions alone may predict the labels, so that right guesses say nothing about epsilon
+    else:  # the submissions alone may predict the labels, so that correct guesses say nothing about epsilon
         if method is not None:
             raise InvalidInput("has no use with answers: Bayes' rule weighs them", field="method")
         submissions = [labels.read_submission(one, number=k + 1) for k, one in enumerate(sources_of(data))]
@@ -132,7 +132,7 @@ def plan_by_method(
     """Return how to read labels from scores by the method's design; the best method takes the fewest queries."""
     if method.name in _DESIGNS and (not isinstance(metric.reveals, RowLosses) or metric.reveals.root):
         raise InvalidInput(
-            f"must be best for a metric that is no loss, got {method.name}: there is one way to ask", field="method"
+            f"must be best for a metric that is no loss, got {method.name}: there is only one design", field="method"
         )
     return plan_attack(metric, rows=rows, policy=policy, limit_per_day=limit_per_day, design=_DESIGNS.get(method.name))
 
@@ -163,7 +163,7 @@ def _attack_offer(
             progress=told,
         )
     if labels.scored_rows < labels.rows:
-        raise InvalidInput(f"must be best where rows of a person are not scored, got {chosen.name}", field="method")
+        raise InvalidInput(f"must be best if rows of a person are not scored, got {chosen.name}", field="method")
     return read_one_by_one(
         host.submit,
         plan_by_method(chosen, offer.metric, rows=offer.rows, policy=offer.policy),

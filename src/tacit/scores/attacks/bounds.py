@@ -1,4 +1,4 @@
-"""How many labels one score can hold, and how many scores all labels need: what is reached, what cannot be beaten."""
+"""How many labels one score can hold, and how many scores all labels need: constructions and upper bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unit_of(loss: InvertibleLoss, rows: int, *, tau: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsPerQuery:
-    """The labels m that one score with noise below tau can hold: one construction and three ceilings.
+    """The labels m that one score with noise below tau can hold: one construction and three upper bounds.
 
     R is the largest loss difference of one row after clipping, u = 2 N tau (2 tau under a sum), K the number of
     labels. An infinite R gives infinite counts.
@@ -74,13 +74,13 @@ class LabelsPerQuery:
 
     @property
     def ceiling(self) -> float:
-        """The least of the ceilings."""
+        """The least of the upper bounds."""
         known = (self.counting, self.variance, self.isoperimetric)
         return min(bound for bound in known if bound is not None)
 
     @property
     def binding(self) -> str:
-        """The name of the least ceiling, a key of ``formulas``."""
+        """The name of the least upper bound, a key of ``formulas``."""
         return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.ceiling)
 
 
@@ -115,7 +115,7 @@ def _largest(fits: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryBounds:
-    """The fewest scores that can tell all N labels, when a score tells integer sums of weights up to L.
+    """The fewest scores that can reveal all N labels, if a score reveals integer sums of weights up to L.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class QueryBounds:
 
 
 def queries_for(rows: int, *, largest_weight: float, classes: int = 2) -> QueryBounds:
-    """Return lower bounds on the number of scores that tell the labels of ``rows`` rows.
+    """Return lower bounds on the number of scores that reveal the labels of ``rows`` rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A host that shows its loss shifted or with the sign turned: a first query finds the shift."""
+"""A host that shows its loss shifted or negated: a first query finds the shift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CalibratedDesign"]
 class CalibratedDesign(QueryDesign):
     """Find shift and sign first, then ask as the inner design does.
 
-    A query of neutral rows tells the shift. For the sign all rows are predicted wrong one way, then the
+    A query of neutral rows reveals the shift. For the sign all rows are predicted wrong one way, then the
     other: whatever the labels, a strictly convex loss is then larger on average than the neutral one.
     """
 

@@ -1,4 +1,4 @@
-"""An additive loss seen from outside: what one answer tells about the sum of the rows' losses."""
+"""An additive loss seen from outside: what one answer reveals about the sum of the rows' losses."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LossChannel:
         return 2 * self._terms * error * (2 * root + error)
 
     def total(self, answer: float) -> Fraction:
-        """Return the sum of row losses that an answer stands for, exactly."""
+        """Return the sum of row losses that an answer represents, exactly."""
         exact = Fraction(answer)
         return self._terms * (exact * exact if self.root else exact)
 

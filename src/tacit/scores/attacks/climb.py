@@ -1,4 +1,4 @@
-"""An attack on a leaderboard that tells only of improvements: submit a guess with some doubtful labels turned."""
+"""An attack on a leaderboard that shows only improvements: submit a guess with some uncertain labels changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def climb_labels(
 ) -> Floats:
     """Return the probability of every label after a number of answers of a Ladder, (rows, labels).
 
-    Each query is the best guess so far with the labels of some doubtful rows turned, so many that an improvement by
+    Each query is the best guess so far with the labels of some uncertain rows changed, so many that an improvement by
     more than the step is as likely as it can be; what improves is kept. A row that was turned in an improvement by
     d of m turned rows keeps its new label with probability (1 + d/m)/2.
 

@@ -31,7 +31,7 @@ Tell = Callable[[int, int, Labels], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttackResult:
-    """What came out: the best guess of every label, after so many submissions, and by which attack."""
+    """The result: the best guess of every label, the number of submissions, and the attack."""
 
     labels: Labels
     submissions: int
@@ -67,9 +67,9 @@ def attack_competition(
     public_fraction
         The share of rows behind the scores; which rows these are is not known.
     prior
-        (rows, classes): what the features say.
+        (rows, classes) beliefs by the features.
     progress
-        Told the submissions made, those planned, and the present guess.
+        Called with the submissions made, those planned, and the present guess.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def attack_final_score(
 
 
 def _aim(host: CompetitionView, prior: Floats, private: Floats, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Return predictions that name a likely label of as many rows in doubt as one score can tell apart."""
+    """Return predictions of a likely label for as many uncertain rows as one score can resolve."""
     best = np.argsort(-prior, axis=1)[:, :2]
     odds = np.take_along_axis(prior, best, axis=1)
     doubt = odds[:, 1] / odds.sum(axis=1) * private
@@ -152,7 +152,7 @@ def _one_by_one(metric: Metric, policy: Policy, prior: Floats, submissions: int)
         if isinstance(revealed, RowLosses) and not revealed.root:
             found = plan_attack(metric, rows=len(prior), policy=policy, design=DigitDesign)
         if not isinstance(found.design, DigitDesign | RankDesign):
-            return None  # other designs tell nothing before their last query
+            return None  # other designs reveal nothing before their last query
     except InvalidInput:  # rounding hides single rows
         return None
     doubt = doubt_of(prior)
@@ -175,7 +175,7 @@ def read_one_by_one(
     made = 0
     guess = prior.argmax(axis=1)
     planned = min(submissions, chosen.queries)
-    # rows in doubt first: a budget that ends early is spent where the features say least
+    # uncertain rows first: a budget that ends early is spent where the features reveal least
     order = np.argsort(-(doubt_of(prior) + 1e-9 * rng.random(len(prior))), kind="stable")
 
     def oracle(predictions: object) -> float:
@@ -219,7 +219,7 @@ def _weigh(
         beliefs = climb_labels(
             host.ask, host.prior, menu=host.menu, queries=submissions, step=step, rng=rng, progress=look
         )
-        name = "climbing by turned labels"
+        name = "climbing by changed labels"
     else:
         beliefs = guess_labels(
             host.ask_all,

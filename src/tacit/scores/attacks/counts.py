@@ -111,7 +111,7 @@ class RightRowsDesign(_CountDesign):
         return labels
 
     def _first_class(self, rows: Labels, zeros: int, labels: Labels) -> Steps:
-        """Tell class 1 from class 0: right answers gain 1, 0 or -1 a chosen row; with two classes never 0."""
+        """Distinguish class 1 from class 0: a chosen row adds 1, 0 or -1 correct answers; with two classes never 0."""
         radix = min(3, self.classes)
         for matrix, block in _blocks(rows, radix):
             totals = []
@@ -126,7 +126,7 @@ class RightRowsDesign(_CountDesign):
         return labels
 
     def _next_class(self, unknown: Labels, label: int, labels: Labels) -> Steps:
-        """Tell one more class: rows not chosen are predicted 0, which they are known not to be."""
+        """Find one more class: rows not chosen are predicted 0, which they are known not to be."""
         for matrix, block in _blocks(unknown, 2):
             right = labels >= 0
             totals = []

@@ -1,8 +1,8 @@
-"""More labels than a set of weights can hold for certain: most sums are still told apart, the rest are asked for.
+"""More labels than a set of weights can hold for certain: most sums are still distinguished, the rest are asked for.
 
 A block of 2^k queries weighs, for each non-empty set A of bits, some rows with weights times the character
 (-1)^|A - x| (plus a constant, where entries of one sign reach further), and |A| more rows as a detecting matrix
-with entries 0 and 1 does. The alternating sum of all answers at A, modulo 2^k, tells the latter; what is left
+with entries 0 and 1 does. The alternating sum of all answers at A, modulo 2^k, reveals the latter; what is left
 is 2^k times the weighted sum of the rows of A, exactly, and nothing of other sets is in it. So the weights need
 not have distinct sums: each set has a short list of candidates, and a few rows that separate them are asked for
 at the end. Rows of the empty set have weights with distinct sums and are read last.
@@ -137,7 +137,7 @@ class _QueryBlock:
         return np.concatenate(parts)[: self.labels]
 
     def read(self, totals: Labels) -> _BlockReading:
-        """Return what the totals of all queries tell."""
+        """Return the labels that the totals of all queries reveal."""
         left = totals.copy()
         points = np.arange(self.queries)
         found: list[tuple[int, Labels]] = []
@@ -185,7 +185,7 @@ class _BlockReading:
         return cls(block, labels, tuple(lists), constant)
 
     def asks(self) -> Iterator[int]:
-        """Yield rows whose labels tell the candidates of every list apart."""
+        """Yield rows whose labels distinguish the candidates of every list."""
         for where, candidates in self.lists:
             yield from (where.start + position for position in _separators(candidates))
 

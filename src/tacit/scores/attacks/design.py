@@ -36,7 +36,7 @@ class QueryDesign(ABC):
     @property
     @abstractmethod
     def queries(self) -> int:
-        """Queries to every label: a guarantee, unless :attr:`expected` says otherwise."""
+        """Queries until every label is known: exact, unless :attr:`expected` is true."""
 
     @property
     def expected(self) -> bool:
@@ -50,7 +50,7 @@ class QueryDesign(ABC):
 
     @property
     def identity(self) -> str:
-        """What tells this design from others, so that a state file is not used with the wrong one."""
+        """The identity of this design, so that a state file is not used with another one."""
         return repr(self)
 
     @abstractmethod
@@ -59,5 +59,5 @@ class QueryDesign(ABC):
 
 
 def all_rows(order: Labels | None, *, rows: int) -> Labels:
-    """Return ``order``, or the rows as they stand."""
+    """Return ``order``, or the rows in their own order."""
     return np.arange(rows) if order is None else np.asarray(order, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Labels as digits of scores: each query tells the labels of a few rows, read from the largest difference down."""
+"""Labels as digits of scores: each query reveals the labels of a few rows, decoded from the largest difference down."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DigitDesign(QueryDesign):
     """Ask for a few rows in each query, as many as the answer's error allows; the others are neutral.
 
     With ``settle``, rows whose labels are known are predicted as certain: the score gets smaller and its
-    rounding finer, so later queries tell more; and a host that does not answer by its metric is found out.
+    rounding finer, so later queries reveal more; and a host that does not answer by its metric is detected.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class _OpenRows:
 def _runs(channel: LossChannel, settle: bool) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the queries' lengths as cycles with their numbers of repeats, so that millions of rows take no longer.
 
-    A query hangs on the rows that are left by its unit, which is monotone in them, and on how its first row stands: a
+    A query depends on the rows that are left by its unit, which is monotone in them, and on how its first row stands: a
     cycle that is the same at both ends of a stretch is the same all through it.
     """
     runs: list[tuple[tuple[int, ...], int]] = []

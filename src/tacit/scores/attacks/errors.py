@@ -1,4 +1,4 @@
-"""What stops an attack, and what it had recovered by then."""
+"""Errors that stop an attack, with the labels recovered by then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AttackStopped", "InconsistentAnswer", "OracleError"]
 
 
 class OracleError(TacitError):
-    """The host did not answer a query with a number; the message says what came instead."""
+    """The host did not answer a query with a number; the message has the answer."""
 
 
 class InconsistentAnswer(OracleError):

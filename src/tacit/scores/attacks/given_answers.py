@@ -1,4 +1,4 @@
-"""What released answers to known submissions say of the labels."""
+"""What released answers to known submissions reveal about the labels."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior:
     stacked = np.concatenate([given.reshape(rows, -1) for given in submissions])
     menu, places = np.unique(stacked, axis=0, return_inverse=True)
     if len(menu) * stacked.shape[0] > _MOST:
-        raise InvalidInput(
-            f"must have fewer different predictions for an attack that weighs each, got {len(menu):,}", field="data"
-        )
+        raise InvalidInput(f"must have fewer different predictions for this attack, got {len(menu):,}", field="data")
     choices = places.reshape(len(submissions), rows)
     losses = _losses(release, menu, classes)
     readings, scored = _readings(release, choices), release.rows / rows

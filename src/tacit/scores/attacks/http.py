@@ -1,4 +1,4 @@
-"""A host behind a URL: predictions go out as JSON or CSV, a number comes back."""
+"""A host behind a URL: it takes predictions as JSON or CSV, and returns a number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RequestBody(ABC):
 
 @dataclass(frozen=True, slots=True)
 class JsonBody(RequestBody):
-    """An object with one list: a number a row, or a list of numbers a row."""
+    """An object with one list: one number, or one list of numbers, per row."""
 
     field: str = "predictions"
     content_type: str = "application/json"
@@ -68,7 +68,7 @@ class HttpOracle:
     Parameters
     ----------
     score_field
-        Name of the score in a JSON answer; a bare number is taken as it is.
+        Name of the score in a JSON answer; a bare number is taken unchanged.
     headers
         Sent with every request, such as an authorization.
     """

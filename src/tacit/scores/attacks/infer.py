@@ -25,7 +25,7 @@ Oracle = Callable[[Numbers], float]
 
 
 class AttackProgress(NamedTuple):
-    """Where an attack stands, told before each query."""
+    """The progress of an attack, reported before each query."""
 
     queries: int
     planned: int
@@ -51,11 +51,11 @@ def infer_labels(
     plan
         How to ask, from :func:`plan_attack`.
     order
-        The rows, in the order to ask for them; default: as they stand.
+        The rows, in the order to ask for them; default: their own order.
     state
         A file to keep what was recovered in. If it exists, the attack goes on from there.
     host
-        What tells this host from others: a state file of another one is refused. Default: the caller sees to that.
+        The identity of this host: a state file of another host is rejected. Default: the caller ensures that.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def infer_labels(
     Aggarwal et al. (2021), Algorithm LABELINF, with decoding in O(rows) instead of a search.
     """
     if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
-        raise InvalidInput(f"must hold every row 0..{plan.rows - 1} once", field="order")
+        raise InvalidInput(f"must have every row 0..{plan.rows - 1} once", field="order")
     run = _AttackRun(plan, oracle, order, state, progress, host=host)
     start = time.perf_counter()
     try:

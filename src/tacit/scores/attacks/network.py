@@ -69,7 +69,7 @@ class MutatorNetwork:
         A ReLU layer makes its values >= 0, and the next one has negative weights only: nothing passes it, and the last
         layer's bias is the answer. The paper's two layers need inputs >= 0 for that; with the layer before them it
         holds for every input. It needs no knowledge of the features. A host that feeds it one row at a time (build it
-        with one row of predictions) tells the attacker only how many labels each class has.
+        with one row of predictions) reveals to the attacker only how many labels each class has.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class MutatorNetwork:
             values = values.reshape(1, -1)
         if values.shape[1] != len(self.layers[0].weights):
             raise InvalidInput(
-                f"must be {len(self.layers[0].weights)} numbers an input, got {values.shape[1]}", field="features"
+                f"must be {len(self.layers[0].weights)} numbers per input, got {values.shape[1]}", field="features"
             )
         for layer in self.layers[:-1]:
             values = np.maximum(values @ layer.weights + layer.bias, 0)
@@ -177,7 +177,7 @@ class MutatorNetwork:
         return _onnx_bytes(self)
 
     def write_onnx(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the network as an ONNX file; an existing file is refused unless ``force``."""
+        """Write the network as an ONNX file; an existing file is rejected unless ``force``."""
         model = self.to_onnx()
         with write_atomically(path, force=force) as file:
             file.write(model)

@@ -1,4 +1,4 @@
-"""How many queries until the labels are public: worked out beforehand, with what no attack can beat beside it."""
+"""How many queries until all labels are known, computed beforehand, with upper bounds for any attack."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class QueryCeilings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackPlan:
-    """The design to ask by, what it takes, and the ceilings."""
+    """The design, its number of queries, and the upper bounds."""
 
     metric: Metric
     rows: int
@@ -140,7 +140,7 @@ def plan_attack(
     """
     answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
     if check_count(rows, name="rows") > _MOST_ROWS:
-        raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}", field="rows")
+        raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan, got {rows:,}", field="rows")
     if limit_per_day is not None:
         check_count(limit_per_day, name="limit_per_day")
     revealed = _revealed(metric)

@@ -32,7 +32,7 @@ class PlayedHost:
         self._lock = Lock()
 
     def submit(self, predictions: ArrayLike) -> str:
-        """Return the score as it is shown; raise where the policy gives no more answers."""
+        """Return the score as it is shown; raise if the policy gives no more answers."""
         digest = hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).digest()
         with self._lock:
             self._seen[digest] += 1

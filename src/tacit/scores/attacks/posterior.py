@@ -1,4 +1,4 @@
-"""What all answers together say of every label, for answers too vague to be read one by one."""
+"""What all answers together reveal about every label, if answers are too noisy to be decoded one by one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScoreReading:
     choice
         For every row which prediction of the menu was submitted.
     low, high
-        What the answer says of the sum.
+        What the answer reveals about the sum.
     scale
         Of the Laplace noise on it; 0 without noise, and then the interval has no error.
     """

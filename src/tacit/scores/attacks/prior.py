@@ -1,4 +1,4 @@
-"""Partial knowledge: where a model is sure, ask how many of a group it got wrong, and split only where it did."""
+"""Partial knowledge: if a model is confident, ask how many of a group it got wrong, and split only if any."""
 
 from __future__ import annotations
 

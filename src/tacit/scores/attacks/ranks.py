@@ -64,7 +64,7 @@ class RankDesign(QueryDesign):
 
     @property
     def expected(self) -> bool:
-        """Whether the first answer alone does not tell the number of positives, and more rows are needed."""
+        """Whether the first answer alone does not determine the number of positives, so that more rows are needed."""
         return self._needed(self.rows) > 1
 
     def steps(self, *, order: Labels | None = None) -> Steps:
@@ -82,11 +82,11 @@ class RankDesign(QueryDesign):
         return labels
 
     def _needed(self, size: float) -> float:
-        """Return how many known rows of a class tell its size: k/(2 size) must change by twice the error."""
+        """Return how many known rows of a class determine its size: k/(2 size) must change by twice the error."""
         return 4 * size * size * self.answers.error(largest=1.0)
 
     def _count_positives(self, rows: Labels, labels: Labels) -> Generator[ScoreQuery, float, int]:
-        """Ask for single rows, by the sign of AUC - 1/2, until the known rows of one class tell its size."""
+        """Ask for single rows, by the sign of AUC - 1/2, until the known rows of one class determine its size."""
         error = self.answers.error(largest=1.0)
         for row in rows:
             answer = yield ScoreQuery(_on_top(self.rows, np.array([row])), labels.copy())

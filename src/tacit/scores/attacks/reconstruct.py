@@ -1,4 +1,4 @@
-"""An attack on any guarded mean: hard predictions at random for the rows in doubt, and Bayes' rule over all answers."""
+"""An attack on any protected mean: random hard predictions for uncertain rows, and Bayes' rule over all answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["CandidatePredictions", "best_size", "expected_gain", "guess_labels",
 
 Floats = NDArray[np.float64]
 
-_LOOKS = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the answers after which progress is told: each look starts anew
+_LOOKS = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the answers after which progress is reported: each look starts again
 _NODES, _WEIGHTS = hermegauss(31)
 _BINS = 64
 
@@ -35,9 +35,9 @@ class CandidatePredictions:
     losses
         (predictions, labels). The first predictions name one label each with certainty.
     neutral
-        The prediction that costs the same whatever the label; None where the metric has none, as accuracy.
+        The prediction that costs the same whatever the label; None if the metric has none, as accuracy.
     unscored
-        Whether the last label stands for a row that the host does not score, so that no prediction names it.
+        Whether the last label represents a row that the host does not score, so that no prediction names it.
     """
 
     losses: Floats
@@ -67,9 +67,9 @@ def guess_labels(
 ) -> Floats:
     """Return the probability of every label after a number of answers, (rows, labels).
 
-    The attack starts from what the features say, takes the rows in doubt that so many answers can decide, and
-    predicts for each of them one of its likely labels at random; about the others it says nothing, or always the
-    same where the metric has no way to say nothing. (Rounds that ask for what is still in doubt did worse.)
+    The attack starts from beliefs by the features, takes as many uncertain rows as the answers can decide, and predicts
+    for each of them one of its likely labels at random. For the others its prediction is neutral, or constant if the
+    metric has no neutral prediction. (Rounds that ask again for uncertain rows did worse.)
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def guess_labels(
 def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: float) -> Labels:
     """Return the rows to ask for together, so that the most labels are expected to come out right.
 
-    Few rows are decided surely, many rows blur each other. For the k rows most in doubt, the expected gain follows
+    Few rows are decided surely, many rows blur each other. For the k rows most uncertain, the expected gain follows
     from the fixed point of message passing: each label is seen as if through Gaussian noise of precision
     Q span^2 / (noise^2 + span^2 sum of the rows' remaining variances).
     """
@@ -120,7 +120,7 @@ def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: 
 
 
 def best_size(odds: Floats, *, queries: int, noise: float) -> tuple[int, float]:
-    """Return how many rows to ask for together, those most in doubt, and what that is expected to gain."""
+    """Return how many rows to ask for together, those most uncertain, and what that is expected to gain."""
     if not len(odds):
         return 0, 0.0
     sizes = np.unique(np.geomspace(min(8, len(odds)), len(odds), 40).astype(int))

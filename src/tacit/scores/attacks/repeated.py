@@ -137,7 +137,7 @@ def repeated_designs(
 ) -> Iterator[QueryDesign]:
     """Yield, for bounds on the mean's noise from small to large, the designs with the repeats they need.
 
-    A smaller bound tells more labels in a query and needs more repeats of it.
+    A smaller bound reveals more labels per query and needs more repeats of it.
     """
     for exponent in range(-4, 14):
         tau = noise.scale * 2.0 ** (exponent / 2)

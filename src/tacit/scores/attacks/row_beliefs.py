@@ -1,4 +1,4 @@
-"""What the features of the rows say of their labels before any score is seen."""
+"""Beliefs about labels from the features of their rows, before any score is seen."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["beliefs_from_rows"]
 
 
 def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.float64]:
-    """Return what the attacker believes of each row's label: from its features, or the shares of the labels.
+    """Return the attacker's beliefs about each row's label: from its features, or the shares of the labels.
 
-    Features that say nothing make a model worse than the majority class; the attacker takes the better one.
-    A model that is surer than right is mixed with chance.
+    Uninformative features make a model worse than the majority class; the attacker takes the better one.
+    An overconfident model is mixed with chance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A first layer that hashes rows: ReLU units, each silent on some rows and not on the others, that tell all apart."""
+"""A first layer that hashes rows: ReLU units, each silent on some rows only, that distinguish all rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Floats", "RowHash", "feature_table"]
 Floats = NDArray[np.floating[Any]]
 
 _MARGIN = 8  # a unit's threshold lies this many times the rounding error of its sum away from every row
-_CANDIDATES = 8  # directions tried for a unit that must tell two rows apart
+_CANDIDATES = 8  # directions tried for a unit that must distinguish two rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,7 +55,7 @@ class RowHash:
         width: int = 64,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> RowHash:
-        """Return units that tell every asked row from all rows with other features.
+        """Return units that distinguish every asked row from all rows with other features.
 
         ``width`` random directions come first, each with its threshold in the widest gap of a quarter of the rows;
         then directions from one colliding row to the other, until none collide.
@@ -65,7 +65,7 @@ class RowHash:
         asked
             (rows,) true for the rows to recognize; all by default. Fewer rows need fewer units.
         dtype
-            The rows are told apart as they are in this dtype, with its rounding.
+            The rows are distinguished as they are in this dtype, with its rounding.
         """
         given = feature_table(rows, dtype=dtype)
         X, place = np.unique(given, axis=0, return_inverse=True)
@@ -132,7 +132,7 @@ def _enough_units(X: Floats, asked: NDArray[np.intp], *, count: int, rng: np.ran
 
 
 def _collisions(units: list[_Unit], asked: NDArray[np.intp], *, most: int) -> list[tuple[int, int]]:
-    """Return pairs (asked row, row that no unit tells from it), each of another asked row, at most ``most``."""
+    """Return pairs (asked row, row that no unit distinguishes from it), one per asked row, at most ``most``."""
     silent = np.stack([unit.silent for unit in units], axis=1)
     active = (~silent).T.astype(np.float32)
     pairs: list[tuple[int, int]] = []

@@ -39,7 +39,7 @@ class WeighingScale:
         return predictions
 
     def total(self, answer: float, predictions: Numbers) -> int:
-        """Return the weighted sum of digits that an answer stands for."""
+        """Return the weighted sum of digits that an answer represents."""
         return round(self.excess(answer, predictions) / self.unit)
 
     def excess(self, answer: float, predictions: Numbers) -> float:

@@ -24,7 +24,7 @@ def read_answers(path: Path, *, plan: str) -> list[float]:
         version, digest = document["version"], document["plan"]
         answers = [float(answer) for answer in document["answers"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"state file {path.name} is damaged ({error!r}): delete it to begin anew") from None
+        raise InvalidInput(f"state file {path.name} is damaged ({error!r}): delete it to start again") from None
     if version != _VERSION:
         raise InvalidInput(f"state file {path.name} is of version {version!r}, this is {_VERSION}: delete it")
     if digest != _digest(plan):
@@ -33,7 +33,7 @@ def read_answers(path: Path, *, plan: str) -> list[float]:
 
 
 def write_state(path: Path, *, plan: str, answers: list[float], labels: Labels) -> None:
-    """Write what was recovered, never half: the answers, and the labels they tell (-1 where unknown)."""
+    """Write the answers and the labels they reveal (-1 if unknown), completely or not at all."""
     document = {"version": _VERSION, "plan": _digest(plan), "answers": answers, "labels": labels.tolist()}
     with write_atomically(path, force=True, mode=0o600) as file:  # labels are in it
         file.write(json.dumps(document).encode())

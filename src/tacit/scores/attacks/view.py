@@ -1,4 +1,4 @@
-"""A competition from the attacker's side: what a score under known rules says of the labels."""
+"""A competition from the attacker's side: what a score under known rules reveals about the labels."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CompetitionView:
                 yield ScoreReading(choice, low, high, scale)
 
     def answer_alone(self, choice: NDArray[np.int8], known: Floats) -> Floats:
-        """Return the beliefs after one answer that stands alone.
+        """Return the beliefs after a single answer.
 
         Where a prediction costs the same with all labels, costs are taken against it: then rows that say nothing count
         nothing, whether they are scored or not.
@@ -103,7 +103,7 @@ class CompetitionView:
         return (low + high) / 2, self.rows // 2
 
     def _interval(self, answer: float, ones: int, *, changed: bool) -> tuple[float, float, float]:
-        """Return what an answer says of the sum of terms: low, high, and the noise's scale."""
+        """Return what an answer reveals about the sum of terms: low, high, and the noise's scale."""
         low, high, scale = self.policy.interval(answer, metric=self.metric, rows=self.scored, changed=changed)
         slope, offset = (self.scored, 0.0) if self.policy.improvement else self._line(ones)
         return low * slope + offset, high * slope + offset, scale * slope

@@ -33,12 +33,12 @@ Entries = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectingMatrix:
-    """A matrix of integers whose product with a vector of labels 0..radix-1 tells the labels.
+    """A matrix of integers whose product with a vector of labels 0..radix-1 determines the labels.
 
     Parameters
     ----------
     labels
-        Number of columns in use, at most what the queries can tell.
+        Number of columns in use, at most as many as the queries can determine.
     low, high
         Entries are in -low..high; 0 and 1 count the labels of a chosen subset.
     radix
@@ -143,7 +143,7 @@ def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) ->
 
 
 def detecting_matrices(labels: int, *, low: float, high: float, radix: int = 2) -> Iterator[DetectingMatrix]:
-    """Yield designs that tell ``labels`` labels one after the other: one alone holds only so many."""
+    """Yield designs that reveal ``labels`` labels one after the other, because one design holds only some of them."""
     left = labels
     while left > 0:
         matrix = detecting_matrix(left, low=low, high=high, radix=radix)

@@ -42,7 +42,7 @@ def conway_guy_weights(count: int) -> NDArray[np.int64]:
 
 
 def most_weights(limit: float, *, radix: int = 2, most: int = 60) -> NDArray[np.int64]:
-    """Return the largest known set of weights up to ``limit`` that tells labels 0..radix-1 apart by their sum.
+    """Return the largest known set of weights up to ``limit`` that distinguishes labels 0..radix-1 by their sum.
 
     Conway-Guy for two classes, powers for more; never more than ``most``.
     """
@@ -54,7 +54,7 @@ def most_weights(limit: float, *, radix: int = 2, most: int = 60) -> NDArray[np.
 
 
 def digits_of(totals: ArrayLike, *, count: int, radix: int = 2) -> NDArray[np.int64]:
-    """Return the ``count`` base-``radix`` digits of each total, least first: O(1) a label, no search."""
+    """Return the ``count`` base-``radix`` digits of each total, least first: O(1) per label, no search."""
     left = np.atleast_1d(np.asarray(totals, dtype=np.int64))
     if left.size and (left.min() < 0 or left.max() >= radix**count):
         raise InvalidInput(f"must be in 0..{radix**count - 1}, got {left.min()} to {left.max()}", field="totals")

@@ -1,4 +1,4 @@
-"""What an inspection tells the host."""
+"""The findings of an inspection."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _check_recognition(network: Predict, X: Table, P: Table, *, rng: np.random.G
     """See whether rows fall back to one output when half of their features are another row's.
 
     A row that an attack does not ask about must cost the same whatever its label is, so its output is 1/K. An honest
-    model hardly ever says exactly that; it may well say another thing on most inputs (a tree's largest leaf).
+    model hardly ever predicts exactly that; it may have another constant output on most inputs (a tree's largest leaf).
     """
     if X.shape[1] < 2:
         return []
@@ -181,7 +181,7 @@ def _most_frequent(P: Table) -> Table:
 
 
 def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[SubmissionFinding]:
-    """See whether rows jump under tiny noise more often than their noisy copies: an honest model cannot tell them."""
+    """See whether rows jump under tiny noise more often than their noisy copies: an honest model cannot."""
     # noise would move an integer or a category off its grid, where an honest model may jump too
     continuous = np.array([len(np.unique(column)) > len(X) / 4 for column in X.T])
     spread = X.std(axis=0) * continuous
@@ -218,14 +218,14 @@ def _check_layers(module: torch.nn.Module | bytes, X: Table, shuffled: Table) ->
     traced = _trace_onnx(module, X, shuffled) if isinstance(module, bytes) else _trace_torch(module, X, shuffled)
     for name, before, after in traced:
         if before.shape == after.shape and np.array_equal(before, after):
-            reason = f"the layer {name} puts out the same whatever the features are"
+            reason = f"the layer {name} has the same output for all features"
             return [SubmissionFinding(check="dead layer", reason=reason, measured=1.0, limit=1.0)]
         if before.shape[0] != len(X):
             continue
         values = before.reshape(len(X), -1)[first]
         lone = float(((np.abs(values - np.median(values, axis=0)) > _SAME).sum(axis=0) <= 1).mean())
         if lone >= _LONE:
-            reason = f"{lone:.0%} of the units of layer {name} answer to one input each or to none"
+            reason = f"{lone:.0%} of the units of layer {name} respond to only one input each or to none"
             return [SubmissionFinding(check="dead layer", reason=reason, measured=lone, limit=_LONE)]
     return []
 

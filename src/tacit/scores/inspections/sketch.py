@@ -29,7 +29,7 @@ def shared_rows(predictions: ArrayLike, earlier: Sequence[str]) -> NDArray[np.fl
     own = _hashes(predictions)
     table = [np.frombuffer(base64.b64decode(sketch), dtype="<u4") for sketch in earlier]
     if any(len(sketch) != len(own) for sketch in table):
-        raise InvalidInput("must hold sketches of submissions with the same number of rows", field="earlier")
+        raise InvalidInput("must have sketches of submissions with the same number of rows", field="earlier")
     return np.array([(sketch == own).mean() for sketch in table])
 
 

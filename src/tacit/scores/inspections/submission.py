@@ -1,4 +1,4 @@
-"""The marks of submissions that were made to read labels, not to predict them. Labels are never looked at."""
+"""The marks of submissions that were crafted to read labels, not to predict them. Labels are never used."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LATTICE = 0.9  # share of log-odds that are whole multiples of one number, of r
 _MULTIPLE = 1e-3  # how near to an integer
 _REPEATED = (0.98, 3)  # share of rows that two files have in common, and how many such files
 _CONSTANT = 100  # rows; models of fewer are often constant
-_FEWEST = 20  # rows below which nothing is said about features
+_FEWEST = 20  # rows below which features are not checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeatureStudy:
-    """What the host's features say about which rows a model must treat alike; made once a competition.
+    """Which rows a model must treat alike, by the host's features; computed once per competition.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Learning from protected scores: choosing among models, and what the protection costs in doing so."""
+"""Learning from protected scores: choosing among models, and the regret that the protection causes."""
 
 from tacit.scores.learners.choice import ModelChoice, choose
 

@@ -1,4 +1,4 @@
-"""Choosing a model from protected scores, with the error that the protection costs."""
+"""Choosing a model by protected scores, with a bound on the regret that the protection causes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice(Generic[Model]):
-    """The model of lowest released score, and how far it may be from the best one.
+    """The model with the lowest released score, and bounds on its regret.
 
     Regret is the chosen model's exact score less the least exact score on the same rows, clipped as the policy
     clips. The bounds hold before the noise is drawn, whatever the exact scores are; that the rows are a
@@ -40,7 +40,7 @@ class ModelChoice(Generic[Model]):
 def choose(
     models: Sequence[Model], scores: Sequence[float], *, regret: Regret, within: float = 0.01
 ) -> ModelChoice[Model]:
-    """Return the model of lowest released score, the first of equal ones: post-processing, which costs nothing more.
+    """Return the model with the lowest released score, the first of equal ones; this is free post-processing.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Reduction(Enum):
 class InvertibleLoss(ABC):
     """A loss that is a sum over rows of l(prediction row, label), with the host's clipping and reduction.
 
-    Predictions are one number a row (of class 1) where ``columns`` is 1, and ``classes`` numbers a row otherwise.
+    Predictions are one number per row (of class 1) if ``columns`` is 1, and ``classes`` numbers per row otherwise.
     """
 
     graded: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class InvertibleLoss(ABC):
             given = precision.array(predictions)
             if given.ndim not in (1, 2) or given.shape[0] == 0:
                 raise InvalidInput(
-                    f"must hold at least one row of numbers, got shape {given.shape}", field="predictions"
+                    f"must have at least one row of numbers, got shape {given.shape}", field="predictions"
                 )
             return self._losses(given, precision)
 

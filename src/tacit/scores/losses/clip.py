@@ -69,7 +69,7 @@ class ProbabilityFloor(Clip):
 
 
 def probability_table(predictions: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
-    """Return probabilities as (rows, classes): one column p stands for (1 - p, p)."""
+    """Return probabilities as (rows, classes): one column p represents (1 - p, p)."""
     given = precision.array(predictions)
     inside = (given >= 0) & (given <= 1)
     if not np.all(inside):

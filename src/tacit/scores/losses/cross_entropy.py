@@ -97,7 +97,7 @@ def check_floor(p: Numbers, *, loss: InvertibleLoss, log_floor: float, precision
     least = precision.log(p).min(initial=0.0)
     if least < log_floor - _SLACK * abs(log_floor):
         raise InvalidInput(
-            f"differences must need no probability below e^{log_floor:.6g}, the least that {loss} tells apart, "
+            f"differences must need no probability below e^{log_floor:.6g}, the least that {loss} resolves, "
             f"got e^{float(least):.6g}; ask for fewer labels in this query"
         )
 

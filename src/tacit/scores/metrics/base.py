@@ -124,11 +124,11 @@ class Metric(ABC):
         return mean
 
     def mean_of(self, score: float) -> float:
-        """Return the mean of terms that a score stands for: the inverse of :meth:`finish`."""
+        """Return the mean of terms that a score represents: the inverse of :meth:`finish`."""
         return score
 
     def sensitivity(self, rows: int) -> float | None:
-        """Return by how much one label moves the mean of the terms; None where no bound is known.
+        """Return by how much one label moves the mean of the terms; None if no bound is known.
 
         It holds for all labels and all predictions: (upper - lower)/rows where each row has its own term. Policies
         with a guarantee refuse None; the reason is in :attr:`no_sensitivity`.
@@ -138,7 +138,7 @@ class Metric(ABC):
 
     @property
     def reveals(self) -> Reveals | None:
-        """What a score says of the labels, from which an attack is built; None where no attack is known."""
+        """What a score reveals about the labels, from which an attack is built; None if no attack is known."""
         return None
 
     @abstractmethod

@@ -75,7 +75,7 @@ class CustomMetric(Metric):
     def __post_init__(self) -> None:
         check_range(self.lower, self.upper)
         if not self.name.strip():
-            raise InvalidInput(f"must say what the metric is called, got {self.name!r}", field="name")
+            raise InvalidInput(f"must be the name of the metric, got {self.name!r}", field="name")
         check_count(self.columns, name="columns")
 
     @property
@@ -107,7 +107,7 @@ class CustomMetric(Metric):
     @property
     def no_sensitivity(self) -> str:  # type: ignore[override]
         """That the host gave no bound."""
-        return "" if self.one_label else f"{self.name} comes without one_label, a bound on what one label does to it"
+        return "" if self.one_label else f"{self.name} has no one_label, a bound on how far one label changes it"
 
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
         import numpy as np

@@ -29,7 +29,7 @@ class RatioMetric(Choice, Metric):
     class_floor: int | None = field(
         default=None,
         metadata=about(
-            "A public number of rows that every class surely has; a guarantee needs it.",
+            "A public lower bound on the rows of every class; a guarantee requires it.",
             rule="an integer >= 1",
             holds=lambda rows: rows >= 1,
         ),
@@ -62,7 +62,7 @@ class RatioMetric(Choice, Metric):
             return ""
         return (
             f"one label moves {self.name} by an amount that depends on the private class counts; "
-            "give class_floor, a public number that every class surely reaches"
+            "give class_floor, a public lower bound on the rows of every class"
         )
 
     @abstractmethod
@@ -75,7 +75,7 @@ class RatioMetric(Choice, Metric):
 
     @abstractmethod
     def _column(self, predictions: Numbers, label: int) -> Numbers:
-        """Return what the submission says about one class."""
+        """Return the submission's predictions for one class."""
 
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
         import numpy as np

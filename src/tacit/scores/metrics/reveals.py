@@ -1,4 +1,4 @@
-"""What a score says of the labels, each kind with its own attacks in :mod:`tacit.scores.attacks`."""
+"""What a score reveals about the labels; each kind has its own attacks in :mod:`tacit.scores.attacks`."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ class Answer:
     released
         The number the team sees; nothing finer exists outside.
     charge
-        What it costs the labels, for the ledger before the answer is released; None where it costs nothing more (the
+        What it costs the labels, for the ledger before the answer is released; None if it costs nothing more (the
         remembered answer to the same submission, or one that an earlier charge covers).
     state
         The team's private state for the next call; not shown.
     mean
-        The noisy mean of the terms that the number was made from, which may be outside the metric's range; None where
+        The noisy mean of the terms that the number was made from, which may be outside the metric's range; None if
         the number is all there is.
     """
 
@@ -49,7 +49,7 @@ class Answer:
 
 
 class TermInterval(NamedTuple):
-    """What an answer says of the mean of the terms: within [low, high], but for Laplace noise of this scale."""
+    """What an answer reveals about the mean of the terms: within [low, high], up to Laplace noise of this scale."""
 
     low: float
     high: float
@@ -91,7 +91,7 @@ class Policy(Choice, ABC):
 
     @property
     def improvement(self) -> float | None:
-        """By how much of the range a score must improve to be shown; None where every answer is a new one."""
+        """By how much of the range a score must improve to be shown; None if every answer is a new one."""
         return None
 
     def scores_charged(self, submissions: int) -> int:
@@ -99,16 +99,16 @@ class Policy(Choice, ABC):
         return submissions
 
     def shown_in_all(self, *, submissions: int) -> tuple[str, str] | None:  # noqa: ARG002
-        """Return what a team sees, and how little in a sentence; None where its answers can be weighed together."""
+        """Return what a team sees, and how little in a sentence; None if its answers can be weighed together."""
         return None
 
     def check(self, metric: Metric, *, rows: int) -> None:
-        """Raise where the policy cannot keep its guarantee with this metric."""
+        """Raise if the policy cannot keep its guarantee with this metric."""
         metric.sensitivity(rows)  # a class_floor must fit the rows
 
     @property
     def error(self) -> float | None:
-        """How far an answer can be from the score; None where no bound is known."""
+        """How far an answer can be from the score; None if no bound is known."""
         return None
 
     @abstractmethod
@@ -134,6 +134,6 @@ class Policy(Choice, ABC):
         """Return the policy whose answers to all submissions together keep a plan's epsilon."""
         if epsilon is not None:
             raise InvalidInput(
-                f"must be none with {self.name}, which keeps no guarantee, got {epsilon:g}", field="epsilon"
+                f"must be none with {self.name}, which has no guarantee, got {epsilon:g}", field="epsilon"
             )
         return self

@@ -22,7 +22,7 @@ class ReusableHoldout:
 
     With noise of scale s, a query in [0, 1] is answered from the training rows unless
     |train - holdout| > threshold + Lap(2s) + Lap(4s); then the answer is holdout + Lap(s), the threshold's
-    noise is drawn anew, and one of ``refreshes`` is spent. All answers together are
+    noise is drawn again, and one of ``refreshes`` is spent. All answers together are
     (2 refreshes/(s n), 0)-differentially private for n holdout rows. Noise is discrete, on a public grid, and every
     comparison is between integers.
     Unit: one holdout row's label; neighbors differ in it alone. Assumed: losses lie in [0, 1] (they are clipped), no

@@ -81,7 +81,7 @@ class Ladder(Policy):
         return Answer(released=float(text), text=text, charge=self.guarantee(), state=kept)
 
     def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:  # noqa: ARG002
-        """Return what an answer says of the loss above the best of the range, in units of the score."""
+        """Return what an answer reveals about the loss above the best of the range, in units of the score."""
         low, high = metric.bounds
         loss = answer - low if metric.lower_is_better else high - answer
         step = self.step * (high - low)
@@ -97,11 +97,11 @@ class Ladder(Policy):
         return self.step
 
     def shown_in_all(self, *, submissions: int) -> tuple[str, str]:
-        """Return that a team sees improvements alone, and in how many bits."""
+        """Return that a team sees only improvements, and in how many bits."""
         return "improvements alone", (
-            f"the Ladder shows improvements alone, and one team's {submissions:,} submissions reveal at most "
-            f"{self.bits(submissions=submissions):,.0f} bits together. That bound is no guarantee for a label, and a "
-            "new team starts anew."
+            f"the Ladder shows only improvements, and one team's {submissions:,} submissions reveal at most "
+            f"{self.bits(submissions=submissions):,.0f} bits together. That bound is no guarantee for a label, and "
+            "each new team starts again."
         )
 
     def describe(self) -> str:

@@ -117,7 +117,7 @@ class Bounded(_BoundedErrorPolicy):
 
     tau: float = field(
         metadata=about(
-            "The most that an answer is off.", rule="a finite number > 0", holds=lambda tau: 0 < tau < math.inf
+            "The largest error of an answer.", rule="a finite number > 0", holds=lambda tau: 0 < tau < math.inf
         )
     )
 

@@ -161,7 +161,7 @@ def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -
             raise InvalidInput(f"must name a column of numbers for {plan.metric.name}, got words", field="label")
         return None
     if declared is None and len(set(values.tolist())) < 2:
-        raise InvalidInput("must list the classes where all labels are the same, such as no,yes", field="classes")
+        raise InvalidInput("must list the classes if all labels are the same, such as no,yes", field="classes")
     classes = Classes.of(values, declared=declared)
     check_class_count(len(classes), label=plan.label)
     return classes

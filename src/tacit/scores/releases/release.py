@@ -67,7 +67,7 @@ class Release(releases.Release):
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The class list; None where labels are numbers."""
+        """The class list; None if labels are numbers."""
         known = self.settled["classes"]
         return None if known is None else tuple(known)
 
@@ -116,7 +116,7 @@ def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> AnyGuarantee:
     Parameters
     ----------
     declared
-        Whether the classes were declared, not read off the labels.
+        Whether the classes were declared, not computed from the labels.
     """
     count = answered or plan.submissions
     kept = plan.bound_policy.guarantee(submissions=count)

@@ -52,7 +52,7 @@ HostForm = Annotated[dict[str, bytes], Depends(_read_host_form)]
 
 
 def text_of(fields: Mapping[str, bytes], name: str) -> str:
-    """Return a field as text without spaces around it; empty where it was not sent."""
+    """Return a field as text without spaces around it; empty if it was not sent."""
     return fields.get(name, b"").decode("utf-8", errors="replace").strip()
 
 
@@ -75,7 +75,7 @@ def check_csrf(request: Request, token: str) -> None:
     """Raise unless the form was shown by this server to this browser."""
     secret = engine_of(request).csrf_secret
     if not csrf_token_fits(token, secret=secret, visitor=request.cookies.get(_VISITOR, "")):
-        raise Forbidden("this form is too old or came from elsewhere; go back, load the page anew and send it again")
+        raise Forbidden("this form is too old or came from elsewhere; go back, reload the page and send it again")
 
 
 async def _multipart(request: Request, content_type: str) -> dict[str, bytes]:

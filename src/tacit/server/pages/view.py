@@ -1,4 +1,4 @@
-"""How a page is made: the template, and what every answer carries."""
+"""Pages from templates, with the headers of every answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
 
 
 def go_to(path: str) -> RedirectResponse:
-    """Send the browser to a page after a form was taken, so that loading it anew sends nothing twice."""
+    """Send the browser to a page after a form was taken, so that loading it again sends nothing twice."""
     return RedirectResponse(path, status_code=303)
 
 

@@ -1,4 +1,4 @@
-"""Who looks at a page, and whether they may."""
+"""The visitor of a page, and the visitor's permissions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def engine_of(request: Request) -> Engine:
 
 
 def visitor(request: Request) -> Identity:
-    """Return who looks at a page: who just joined, or whose token is in the cookie."""
+    """Return the visitor of a page: a team that just joined, or the owner of the token in the cookie."""
     joined: Team | None = getattr(request.state, "joined", None)
     return joined or engine_of(request).identify(request.cookies.get(COOKIE))
 

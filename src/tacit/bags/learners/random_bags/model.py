@@ -37,7 +37,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     objective
         :class:`UnbiasedObjective`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMeanObjective`. None takes
         :class:`UnbiasedObjective`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns
-        what bags say (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
+        the signal of the bags (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
     columns
         What the model sees; None takes all columns but the private one, and leaves out ids, names and constants.
     hidden
@@ -45,7 +45,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     l2
         Penalty, half of it times the squared weights (not the intercept); for networks the weight decay. None takes
         0.001, and in linear models adds what the noise asks for
-        (:func:`~tacit.bags.learners.random_bags.choose_penalty`); a number is taken as it is.
+        (:func:`~tacit.bags.learners.random_bags.choose_penalty`); a number is taken unchanged.
     steps
         Quasi-Newton steps at most, for linear models.
     training
@@ -106,7 +106,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     def fit(self, release: BagTotals, features: Any) -> RandomBagModel:  # noqa: ANN401
         """Train from a release of random bags and the features of the table's rows, in its order."""
         if release.random is None:
-            raise InvalidInput("must hold random bags, got partitions; use AdditiveModel", field="release")
+            raise InvalidInput("must have random bags, got partitions; use AdditiveModel", field="release")
         if self.l2 is not None and not (np.isfinite(self.l2) and self.l2 >= 0):
             raise InvalidInput(f"must be a finite number >= 0, or None, got {self.l2!r}", field="l2")
         rows = self._read(features, release.label)

@@ -1,4 +1,4 @@
-"""What noise of known variance in the labels of random bags asks of a fit: a mean that labels can have, a penalty."""
+"""Corrections for noise of known variance in the labels of random bags: a mean in range, and a penalty."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def center_labels(bags: RandomBags, loss: SemilinearLoss) -> RandomBags:
 
 
 def is_drowned(X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments, loss: SemilinearLoss) -> bool:
-    """Return whether noise drowns what bags say of the weights.
+    """Return whether noise is larger than the bags' information about the weights.
 
     To second order around the constant model noise alone gives the logit of a row a variance of d k s^2/(n b''^2)
-    where no penalty holds it, d the sum of the columns' variances. What variance the columns explain is told by the
-    square of the gradient, less what noise and labels add to it. Noise drowns them where it has more than they, or
-    more than 4: two logits; and more than the labels of rows themselves, k s^2 > b''. The unbiased risk is not convex
-    in logits, and its fit to so much noise runs to predictions of 0 and 1; the loss of soft labels is convex.
+    where no penalty holds it, d the sum of the columns' variances. The variance that the columns explain is estimated
+    from the square of the gradient, less what noise and labels add to it. Noise drowns them where it has more than
+    they, or more than 4: two logits; and more than the labels of rows themselves, k s^2 > b''. The unbiased risk is not
+    convex in logits, and its fit to so much noise runs to predictions of 0 and 1; the loss of soft labels is convex.
     """
     curvature = _curvature(bags, loss)
     if moments.k * bags.variance <= curvature or bags.bernoulli:

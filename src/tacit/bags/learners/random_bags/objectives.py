@@ -37,7 +37,7 @@ class Objective(Protocol):
     """Whether the value is corrected to be the loss of rows, so that noise counts k times."""
 
     def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
-        """Return the label that stands for each bag, (bags, targets)."""
+        """Return the label that represents each bag, (bags, targets)."""
 
     def at_rows(
         self, f: Floats, labels: Floats, members: sparse.csr_matrix, *, loss: SemilinearLoss, moments: BagMoments
@@ -46,7 +46,7 @@ class Objective(Protocol):
 
 
 class BagObjective(ABC):
-    """A loss of the bags, as a function of the mean of what the model says of their rows."""
+    """A loss of the bags, as a function of the mean prediction of their rows."""
 
     __slots__ = ()
 

@@ -30,13 +30,13 @@ class ImageClassifier(NetworkClassifier):
     Parameters
     ----------
     representation
-        How a network learns to look at images; default :class:`PatchRepresentation`.
+        How a network learns to represent images; default :class:`PatchRepresentation`.
     training
         How it learns classes; default :class:`VotedTraining`.
     width
         Of the residual network.
     device
-        ``"auto"`` takes a GPU where there is one; or any name torch knows.
+        ``"auto"`` uses a GPU if there is one; or any name that torch knows.
     progress
         Called with the steps done and the steps of the current stage.
     random_state

@@ -1,4 +1,4 @@
-"""Which images are trained on as which class: where neighbors, network and released label agree."""
+"""The images to train on and their classes: those where neighbors, network and released label agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of images that a label would not tell apart, drawn for a whole batch at once."""
+"""Views of images that a label would not distinguish, drawn for a whole batch at once."""
 
 from __future__ import annotations
 

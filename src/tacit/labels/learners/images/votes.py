@@ -1,4 +1,4 @@
-"""What the released labels of an image's neighbors say about its class."""
+"""The votes of an image's neighbors, by their released labels, on its class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torch networks as scikit-learn classifiers and transformers, with the losses that noisy labels ask for.
+"""Torch networks as scikit-learn classifiers and transformers, with the losses that noisy labels require.
 
 Needs the extra ``torch``.
 """

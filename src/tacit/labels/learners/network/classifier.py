@@ -50,7 +50,7 @@ class TorchClassifier(NetworkClassifier):
         Take at least this many steps, in more epochs if need be: retraining on some of the rows then lasts as long as
         training on all of them did.
     device
-        ``"auto"`` takes a GPU where there is one; or any name torch knows.
+        ``"auto"`` uses a GPU if there is one; or any name that torch knows.
     warm_start
         Start from the last fit's weights where there is one of the same shape, instead of a fresh network.
     progress
@@ -124,9 +124,9 @@ class TorchClassifier(NetworkClassifier):
     def fit_likelihoods(
         self, X: ArrayLike, likelihoods: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> TorchClassifier:
-        """Train on what each row's released label says: P(released label | true label k) in column k.
+        """Train on the likelihood of each row's released label: P(released label | true label k) in column k.
 
-        The loss is the forward-corrected one, -log sum_k p_k P(released | k), whatever ``loss`` says for labels.
+        The loss is the forward-corrected one, -log sum_k p_k P(released | k), not the ``loss`` for labels.
         """
         loss, self.loss = self.loss, ForwardCorrected()
         try:
@@ -170,7 +170,7 @@ class TorchClassifier(NetworkClassifier):
                 torch.autograd.backward(mean)
                 optimizer.step()
                 schedule.step()
-                total += mean.detach() * len(rows)  # read once an epoch: each reading waits for the GPU
+                total += mean.detach() * len(rows)  # read once per epoch: each reading waits for the GPU
             self.losses_.append(float(total) / len(X))
             if self.progress is not None:
                 self.progress(epoch, epochs)

@@ -12,7 +12,7 @@ __all__ = ["Adam", "Optimizer"]
 
 
 class Optimizer(Protocol):
-    """Makes a torch optimizer and its scheduler, which steps once a batch."""
+    """A factory of a torch optimizer and its scheduler, which steps once per batch."""
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
         """Return the torch optimizer and scheduler for a training of ``steps`` batches."""

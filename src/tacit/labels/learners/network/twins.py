@@ -40,7 +40,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEsti
     Parameters
     ----------
     dimensions
-        Numbers a row in the representation; for images by the default module rounded up to a multiple of 4.
+        Numbers per row in the representation; for images by the default module rounded up to a multiple of 4.
     views
         Default :class:`AffineViews` for images, :class:`CorruptedViews` for vectors.
     module
@@ -49,7 +49,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEsti
     redundancy
         The published lambda.
     width
-        Of the projector that the loss is computed on, which is thrown away.
+        Of the projector that the loss is computed on, which is discarded.
     epochs, batch_size, optimizer, device, progress, random_state
         As in :class:`TorchClassifier`.
 
@@ -100,7 +100,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEsti
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> BarlowTwins:  # noqa: ARG002
-        """Learn from the rows; ``y`` is not looked at."""
+        """Learn from the rows; ``y`` is ignored."""
         torch = load_extra("torch")
         for name in ("dimensions", "width", "epochs"):
             check_count(getattr(self, name), name=name)

@@ -1,4 +1,4 @@
-"""Two views of the same row that a label would not tell apart: what a representation without labels is learned from."""
+"""Views of the same row that have the same label, from which a representation without labels is learned."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AffineViews:
     move: float = 0.15
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return one view an image."""
+        """Return one view per image."""
         library = load_extra("torch")
         turn, slant, scale, right, down = (2 * library.rand(5, len(rows), device=rows.device) - 1).unbind()
         cos, sin, slant = (turn * self.turn).cos(), (turn * self.turn).sin(), slant * self.slant

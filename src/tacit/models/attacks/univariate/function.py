@@ -1,4 +1,4 @@
-"""A network of one feature as what it is: a piecewise linear function, with its breakpoints and its margin."""
+"""A network of one feature as a piecewise linear function, with its breakpoints and its margin."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PiecewiseLinear:
         if not len(self.breakpoints) or np.any(np.diff(self.breakpoints) <= 0):
             raise InvalidInput("must be in increasing order, and at least one", field="breakpoints")
         if len(self.values) != len(self.breakpoints) or len(self.slopes) != len(self.breakpoints) + 1:
-            raise InvalidInput("must be one a breakpoint, and slopes one more", field="values")
+            raise InvalidInput("must be one per breakpoint, and slopes one more", field="values")
 
     def __call__(self, x: ArrayLike) -> Floats:
         """Return its values at the given numbers."""
@@ -45,7 +45,7 @@ class PiecewiseLinear:
 class MarginPoints:
     """Where |Phi(x)| = m: single points, and intervals on which the function is constant.
 
-    The points include ends of intervals; ``flats`` has both ends of each interval, infinite where it does not end.
+    The points include ends of intervals; ``flats`` has both ends of each interval, infinite if it does not end.
     """
 
     points: Floats
@@ -95,7 +95,7 @@ def _groups(inner: Floats, outputs: Floats, kept: NDArray[np.bool_], tolerance: 
 
 
 def check_one_feature(network: TwoLayerReLU) -> None:
-    """Refuse a network of more than one feature."""
+    """Reject a network of more than one feature."""
     if network.dimension != 1:
         raise InvalidInput(
             f"must have one feature, got {network.dimension}: its margin is then a surface, not a set of points",
@@ -158,7 +158,7 @@ def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: fl
 
 
 def _flat_pieces(function: PiecewiseLinear, on: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say of each piece whether the function lies on the margin throughout."""
+    """Return for each piece whether the function lies on the margin throughout."""
     same = on[1:] & on[:-1] & (np.sign(function.values[1:]) == np.sign(function.values[:-1]))
     first, last = (bool(on[end] and function.slopes[end] == 0) for end in (0, -1))
     return np.concatenate([[first], same, [last]])

@@ -29,7 +29,7 @@ _COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnivariateReconstruction:
-    """What the weights of a network tell about its training points, and when to believe it.
+    """What the weights of a network reveal about its training points, and when to believe it.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def reconstruct_univariate(
     """Reconstruct the training points on the margin from the weights of a network of one feature.
 
     All points with |Phi(x)| = m are candidates; sparse non-negative least squares on
-    theta = sum_i l_i y_i grad Phi(x_i) tells those that the weights ask for. A point is reported if the residual
+    theta = sum_i l_i y_i grad Phi(x_i) shows which of them the weights require. A point is reported if the residual
     without it is at least twice as large.
 
     Parameters
@@ -208,7 +208,7 @@ def reconstruction_leak(
     names ``fresh`` points of the same distribution.
     """
     if not len(found.points):
-        raise InvalidInput("must hold a point, got none: there is no rate of right points", field="found")
+        raise InvalidInput("must have a point, got none: there is no rate of right points", field="found")
     points, labels, others = (np.asarray(values, dtype=np.float64).ravel() for values in (x, y, fresh))
     if points.shape != labels.shape or not len(others):
         raise InvalidInput("x and y must have one length, and fresh at least one point")

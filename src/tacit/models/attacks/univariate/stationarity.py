@@ -1,4 +1,4 @@
-"""Which points on the margin the network's own weights ask for: non-negative least squares on the KKT equations."""
+"""Which points on the margin the network's own weights require: non-negative least squares on the KKT equations."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
 def _columns(
     network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], kink: float
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """Return y_i grad Phi(x_i) as columns, up to four a point, and the point of each."""
+    """Return y_i grad Phi(x_i) as columns, up to four per point, and the point of each."""
     w, b, v = network.weights[:, 0], network.biases, network.outputs
     columns, owner = [], []
     for i, (x, y) in enumerate(zip(points, labels, strict=True)):

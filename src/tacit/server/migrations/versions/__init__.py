@@ -1,3 +1,3 @@
-"""One file a revision; none is changed once it was published."""
+"""One file per revision; none is changed after it was published."""
 
 __all__: list[str] = []
