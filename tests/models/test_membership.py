@@ -523,7 +523,7 @@ def test_too_few_shadow_models_are_refused():
     refuses(lambda: OnlineLira(shadows=PIN).score([0.0, 1.0]), "one number for each of 1 points, got shape (2,)")
     refuses(lambda: OnlineLira(shadows=PIN).score([np.nan]), "confidence must be finite")
     refuses(lambda: ShadowConfidences(confidence=[[np.inf]], member=[[True]]), "confidence must be finite")
-    refuses(lambda: ShadowConfidences(confidence=[[0.0]], member=[[1]]), "member must hold true or false")
+    refuses(lambda: ShadowConfidences(confidence=[[0.0]], member=[[1]]), "member must have true or false")
 
 
 def test_settings_out_of_range_are_refused():

@@ -40,7 +40,7 @@ class ModelAttack(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class MarginAttack(ModelAttack):
-    """Guess that rows at the margin of a homogeneous two-layer ReLU network, or in the span of its weights, are members."""
+    """Guess that rows at the margin of a two-layer ReLU network, or in the span of its weights, are members."""
 
     name: ClassVar[str] = "margin"
     margin: float | None = field(
