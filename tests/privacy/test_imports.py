@@ -12,6 +12,8 @@ import pytest
         ("tacit.privacy", ["numpy", "pyarrow", "sqlalchemy", "pandas", "scipy", "dp_accounting", "alembic"]),
         ("tacit.privacy.plan", ["numpy", "pyarrow", "sqlalchemy", "mpmath"]),
         ("tacit.privacy.noise", ["pandas", "scipy"]),
+        ("tacit.labels.releases.protect", ["ibis", "scipy", "sklearn"]),
+        ("tacit.scores.releases.protect", ["ibis", "sklearn"]),
         ("tacit.leak", ["pandas", "scipy.stats", "scipy.optimize", "sklearn"]),
     ],
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from tacit.data.rows import read_rows
 from tacit.data.table import open_table
 from tacit.data.view import as_ibis
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["ROWS_PUBLIC", "draw_seed", "limit_rows", "limit_table"]
 

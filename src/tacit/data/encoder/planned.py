@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import ibis
+from typing import TYPE_CHECKING
 
 from tacit.data.encoder.encoder import Encoder
 from tacit.data.names import check_present
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["declared_encoder", "planned_features"]
 

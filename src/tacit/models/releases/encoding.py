@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -21,6 +20,9 @@ from tacit.models.points import TrainingPoints
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan as AnyPlan
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["encoder_of_numbers", "read_labeled", "read_points"]
 
