@@ -30,7 +30,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.measure import measure
 from tacit.audit.plan import Step
 from tacit.cli import main as tacit_main
-from tacit.data.view import View
+from tacit.data.view import TableView
 from tacit.leak import Leak
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.records import Receipt
@@ -71,7 +71,7 @@ class Follower:
         if not code.co_filename.startswith(SOURCE) or event not in ("call", "return"):
             return
         if isinstance(value, GeneratorType):
-            self._readings += value.gi_code is View.read.__code__
+            self._readings += value.gi_code is TableView.read.__code__
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = [frame.f_locals.get(name) for name in names] if event == "call" else [value]

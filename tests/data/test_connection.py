@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.data.connection import connection, ibis_backend
-from tacit.data.view import View
+from tacit.data.view import TableView
 
 
 def setting(name):
@@ -28,17 +28,17 @@ def test_rows_are_spilled_where_only_the_user_reads():
 @pytest.mark.parametrize("kind", ["table", "reader"])
 def test_data_goes_when_nothing_refers_to_it(kind):
     rows = pa.table({"x": list(range(10))})
-    table = View.of_arrow(rows if kind == "table" else rows.to_reader()).to_ibis()
+    table = TableView.of_arrow(rows if kind == "table" else rows.to_reader()).to_ibis()
     name = table.get_name()
     derived = table.filter(table.x > 3)
     watch = weakref.ref(table.op())
     del table
     gc.collect()
-    View.of_arrow(rows)
+    TableView.of_arrow(rows)
     assert derived.count().execute() == 6
     assert name in ibis_backend().list_tables()
     del derived
     gc.collect()
     assert watch() is None
-    View.of_arrow(rows)
+    TableView.of_arrow(rows)
     assert name not in ibis_backend().list_tables()

@@ -17,7 +17,7 @@ import duckdb
 
 from tacit.data.connection import connection
 from tacit.data.names import check_names
-from tacit.data.view import View, literal
+from tacit.data.view import TableView, literal
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ACCEPTED", "MISSING_WORDS", "fault", "read_csv_file"]
@@ -33,7 +33,7 @@ _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _HEAD = 1 << 16
 
 
-def read_csv_file(path: Path) -> View:
+def read_csv_file(path: Path) -> TableView:
     r"""Return a view of a delimited text file, plain or gzipped.
 
     The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
@@ -56,7 +56,7 @@ def read_csv_file(path: Path) -> View:
     }
     pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
     settled = {**dialect, **_settle_types(pattern, path, dialect), "auto_detect": False}
-    return View.of_query(f"FROM read_csv({literal(pattern)}, {_arguments(settled)})")
+    return TableView.of_query(f"FROM read_csv({literal(pattern)}, {_arguments(settled)})")
 
 
 def _is_gzip(path: Path) -> bool:

@@ -14,10 +14,10 @@ from tacit.data.rows import read_rows
 from tacit.data.table import open_table
 from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["LearnedModel", "Report"]
+__all__ = ["LearnReport", "LearnedModel"]
 
 
-class Report(Protocol):
+class LearnReport(Protocol):
     """The evaluation of a model: a sentence or two, and plain JSON."""
 
     def to_json(self) -> Mapping[str, Any]:

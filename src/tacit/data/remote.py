@@ -14,7 +14,7 @@ import duckdb
 
 from tacit.data.connection import connection, private_folder
 from tacit.data.csv_file import fault
-from tacit.data.view import View, literal
+from tacit.data.view import TableView, literal
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput, MissingExtra
 
@@ -37,13 +37,13 @@ def spooled_stdin() -> Path:
     return path
 
 
-def open_url(text: str) -> View | ibis.Table:
+def open_url(text: str) -> TableView | ibis.Table:
     """Return the table at ``URL#TABLE`` or ``URL#SELECT ...``, or the files of an object store or the web."""
     scheme = urlsplit(text).scheme.lower()
     return _from_store(text, scheme) if scheme in _STORES else _from_database(text, scheme)
 
 
-def _from_store(text: str, scheme: str) -> View:
+def _from_store(text: str, scheme: str) -> TableView:
     """A file in an object store or on the web, read by DuckDB's extension for it, which must be installed."""
     extension = "azure" if scheme in ("az", "azure") else "httpfs"
     try:
@@ -56,7 +56,7 @@ def _from_store(text: str, scheme: str) -> View:
     is_csv = text.lower().removesuffix(".gz").endswith(ENDINGS["CSV"])
     read = f"read_csv({literal(text)}, header = true)" if is_csv else f"read_parquet({literal(text)})"
     try:
-        return View.of_query(f"FROM {read}")
+        return TableView.of_query(f"FROM {read}")
     except duckdb.Error as error:
         raise InvalidInput(f"{text} cannot be read: {fault(error)}") from None
 

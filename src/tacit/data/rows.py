@@ -17,7 +17,7 @@ from tacit.data.column import as_floats
 from tacit.data.csv_file import MISSING_WORDS, fault
 from tacit.data.locations import files_read
 from tacit.data.names import check_present
-from tacit.data.view import View
+from tacit.data.view import TableView
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
@@ -29,7 +29,7 @@ __all__ = ["label_column", "parse_once", "read_rows"]
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
-def read_rows(table: View | ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
+def read_rows(table: TableView | ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
     """Read ``columns`` of a table into memory by one query, so that row i is row i in each of them."""
     wanted = list(table.columns if columns is None else columns)
     for name in wanted:
@@ -37,7 +37,7 @@ def read_rows(table: View | ibis.Table, *, columns: Sequence[str] | None = None)
     if not wanted or len(set(wanted)) < len(wanted):
         raise InvalidInput(f"must be one name or more, each once, got {wanted!r}", field="columns")
     try:
-        return table.to_arrow(wanted) if isinstance(table, View) else table.select(*wanted).to_pyarrow()
+        return table.to_arrow(wanted) if isinstance(table, TableView) else table.select(*wanted).to_pyarrow()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
@@ -58,7 +58,7 @@ def parse_once(table: ibis.Table, source: object, *, columns: Sequence[str]) -> 
 
 
 def label_column(
-    table: View | ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
+    table: TableView | ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
 ) -> NDArray[Any]:
     """Return the labels in row order as int64, float64, bool or str, or raise if they are not valid labels.
 

@@ -19,7 +19,7 @@ from tacit.data.locations import BUNDLED, STDIN, files_of, is_location
 from tacit.data.names import check_names
 from tacit.data.remote import open_url, spooled_stdin
 from tacit.data.spark import open_spark
-from tacit.data.view import View, literal, union_views
+from tacit.data.view import TableView, literal, union_views
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
@@ -36,7 +36,7 @@ _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"PAR1", b"ARROW1", b"\xff\xff\xff\
 
 def open_table(
     source: object, *, engine: Literal["duckdb", "spark"] = "duckdb", memory: str | None = None
-) -> View | ibis.Table:
+) -> TableView | ibis.Table:
     """Return the rows of a table, wherever they are: a view of DuckDB, or the Ibis table of another database.
 
     A file is not read into memory: its rows stream through DuckDB, in order, which spills to disk what does not fit. A
@@ -61,7 +61,7 @@ def open_table(
 
     Returns
     -------
-    View or ibis.Table
+    TableView or ibis.Table
         At least one column and one row; no two columns with the same name.
 
     Raises
@@ -80,7 +80,7 @@ def open_table(
         limit_memory(memory, engine=engine)
     if engine == "spark":
         return open_spark(str(source))
-    if isinstance(source, View):
+    if isinstance(source, TableView):
         return source
     name = _name_of(source)
     rows = _open(source, name)
@@ -88,7 +88,7 @@ def open_table(
     return _check_rows(rows, name)
 
 
-def _open(source: object, name: str) -> View | ibis.Table:
+def _open(source: object, name: str) -> TableView | ibis.Table:
     if isinstance(source, str) and source.startswith(BUNDLED):
         return _from_bundle(source)
     if isinstance(source, str) and is_location(source):
@@ -101,7 +101,7 @@ def _open(source: object, name: str) -> View | ibis.Table:
     return source if _is_ibis(source) else _from_memory(source, name)
 
 
-def _read_files(files: list[Path], *, folder: Path | None = None) -> View:
+def _read_files(files: list[Path], *, folder: Path | None = None) -> TableView:
     return union_views([_read_file(file) for file in files], files=files, folder=folder)
 
 
@@ -121,13 +121,13 @@ def _name_of(source: object) -> str:
     return "the Ibis table" if _is_ibis(source) else f"the {type(source).__name__}"
 
 
-def _from_bundle(source: str) -> View:
+def _from_bundle(source: str) -> TableView:
     from tacit.data.bundled_sets import bundled_table  # whose sets are tables themselves
 
     return _from_memory(bundled_table(source.removeprefix(BUNDLED)), source)
 
 
-def _read_file(path: Path) -> View:
+def _read_file(path: Path) -> TableView:
     start = _read_start(path)
     if not start:
         raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
@@ -150,16 +150,16 @@ def _read_start(path: Path) -> bytes:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _read_parquet(path: Path) -> View:
+def _read_parquet(path: Path) -> TableView:
     try:
         names = pyarrow.parquet.read_schema(path).names
         check_names(names, source=str(path))
-        return View.of_query(f"FROM read_parquet({literal(glob.escape(str(path)))})")
+        return TableView.of_query(f"FROM read_parquet({literal(glob.escape(str(path)))})")
     except (pa.ArrowException, OSError, duckdb.Error) as error:
         raise InvalidInput(f"{path} is not a readable Parquet file: {fault(error)}; {ACCEPTED}") from None
 
 
-def _read_arrow(path: Path, *, stream: bool) -> View:
+def _read_arrow(path: Path, *, stream: bool) -> TableView:
     from pyarrow.dataset import dataset
 
     try:
@@ -171,7 +171,7 @@ def _read_arrow(path: Path, *, stream: bool) -> View:
         raise InvalidInput(f"{path} is not a readable Arrow file: {fault(error)}; {ACCEPTED}") from None
 
 
-def _read_excel(path: Path) -> View:
+def _read_excel(path: Path) -> TableView:
     import pandas as pd
 
     load_extra("openpyxl", extra="excel")
@@ -181,18 +181,18 @@ def _read_excel(path: Path) -> View:
         raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
 
 
-def _read_json_lines(path: Path) -> View:
+def _read_json_lines(path: Path) -> TableView:
     try:
-        return View.of_query(f"FROM read_json({literal(glob.escape(str(path)))}, format = 'newline_delimited')")
+        return TableView.of_query(f"FROM read_json({literal(glob.escape(str(path)))}, format = 'newline_delimited')")
     except (duckdb.Error, OSError) as error:
         raise InvalidInput(f"{path} is not a readable file of JSON lines: {fault(error)}") from None
 
 
-def _from_memory(source: object, name: str) -> View:
+def _from_memory(source: object, name: str) -> TableView:
     rows = _to_arrow(source)
     check_names(rows.schema.names, source=name)
     try:
-        return View.of_arrow(rows)
+        return TableView.of_arrow(rows)
     except duckdb.Error as error:
         raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
 
@@ -229,9 +229,9 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
     return column.dropna().map(type).nunique() > 1
 
 
-def _check_rows(rows: View | ibis.Table, name: str) -> View | ibis.Table:
+def _check_rows(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
     try:
-        is_empty = rows.is_empty() if isinstance(rows, View) else not rows.limit(1).to_pyarrow().num_rows
+        is_empty = rows.is_empty() if isinstance(rows, TableView) else not rows.limit(1).to_pyarrow().num_rows
     except Exception as error:  # every database has errors of its own
         raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
     if is_empty:

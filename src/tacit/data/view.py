@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import ibis
     import pyarrow.dataset
 
-__all__ = ["View", "as_ibis", "literal", "quoted", "union_views"]
+__all__ = ["TableView", "as_ibis", "literal", "quoted", "union_views"]
 
 _NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 """Types that a union unifies."""
@@ -29,21 +29,21 @@ _unused: list[Callable[[], object]] = []
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class View:
+class TableView:
     """A view of the connection: its name there, and its columns with DuckDB's types."""
 
     name: str
     types: dict[str, str]
 
     @classmethod
-    def of_query(cls, query: str) -> View:
+    def of_query(cls, query: str) -> TableView:
         """Return a view of a query; each reading runs it."""
         name = _new_name()
         connection().execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
         return cls._named(name)
 
     @classmethod
-    def of_arrow(cls, rows: pa.Table | pa.dataset.Dataset | pa.RecordBatchReader) -> View:
+    def of_arrow(cls, rows: pa.Table | pa.dataset.Dataset | pa.RecordBatchReader) -> TableView:
         """Return Arrow data as a view, without a copy, until nothing refers to it.
 
         A reader can be read once and a view many times, so a reader's rows are copied into DuckDB.
@@ -64,7 +64,7 @@ class View:
         return view
 
     @classmethod
-    def _named(cls, name: str) -> View:
+    def _named(cls, name: str) -> TableView:
         described = connection().execute(f"DESCRIBE {quoted(name)}").fetchall()
         return cls(name, {str(column): str(kind) for column, kind, *_ in described})
 
@@ -95,12 +95,12 @@ class View:
         return table
 
 
-def as_ibis(table: View | ibis.Table) -> ibis.Table:
+def as_ibis(table: TableView | ibis.Table) -> ibis.Table:
     """Return an open table as a lazy Ibis table."""
-    return table.to_ibis() if isinstance(table, View) else table
+    return table.to_ibis() if isinstance(table, TableView) else table
 
 
-def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | None = None) -> View:
+def union_views(views: Sequence[TableView], *, files: Sequence[Path], folder: Path | None = None) -> TableView:
     """Return the rows of several files, one after the other; ``key=value`` folders become columns.
 
     Raise unless all files have the same columns.
@@ -114,14 +114,14 @@ def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | 
         ", ".join(f"{literal(parts[name])} AS {quoted(name)}" if name in parts else quoted(name) for name in names)
         for parts in stated
     )
-    return View.of_query(
+    return TableView.of_query(
         " UNION ALL ".join(
             f"SELECT {chosen} FROM {quoted(view.name)}" for chosen, view in zip(selected, views, strict=True)
         )
     )
 
 
-def _partitions(view: View, file: Path, folder: Path | None) -> dict[str, str]:
+def _partitions(view: TableView, file: Path, folder: Path | None) -> dict[str, str]:
     """The columns in the names of folders, as Hive writes them."""
     if folder is None:
         return {}
@@ -129,7 +129,7 @@ def _partitions(view: View, file: Path, folder: Path | None) -> dict[str, str]:
     return {name: value for name, sign, value in pairs if sign and name not in view.columns}
 
 
-def _check_alike(views: Sequence[View], stated: Sequence[dict[str, str]], files: Sequence[Path]) -> None:
+def _check_alike(views: Sequence[TableView], stated: Sequence[dict[str, str]], files: Sequence[Path]) -> None:
     names = [*views[0].columns, *stated[0]]
     for view, parts, file in zip(views, stated, files, strict=True):
         found = [*view.columns, *parts]

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.data import Encoder, label_column, open_table, read_rows
-from tacit.data.learned import LearnedModel, Report
+from tacit.data.learned import LearnedModel, LearnReport
 from tacit.data.names import check_present
 from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
 from tacit.labels.fitting.model import named_estimator
@@ -169,7 +169,7 @@ class _TestRows:
 
 def _accuracy(
     learner: LabelPrivateClassifier, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
-) -> Report:
+) -> LearnReport:
     estimate = released_accuracy(learner.predict(X), part) if judges is None and len(X) else None
     accuracy = None if estimate is None else estimate.possible
     majority = None if estimate is None else float(part.evidence.prior.max())
@@ -189,7 +189,7 @@ def _accuracy(
 
 def _error(
     learner: LabelPrivateRegressor, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
-) -> Report:
+) -> LearnReport:
     constant = float(np.nanmean(np.asarray(learner.release_.labels.to_numpy(), dtype=np.float64)))
     features, truth = (X, part.labels.to_numpy()) if judges is None else (judges.X, judges.y)
     if not len(features):

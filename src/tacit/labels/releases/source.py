@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from tacit.data.csv_file import fault
-from tacit.data.view import View
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _BATCH_ROWS = 1 << 16
 class TableSource:
     """The rows of a table, streamed: never more than a few batches in memory."""
 
-    table: View | ibis.Table
+    table: TableView | ibis.Table
     batch_rows: int = _BATCH_ROWS  # the most rows at a time
 
     @property
@@ -36,7 +36,7 @@ class TableSource:
     @property
     def ordered(self) -> bool:
         """Whether every reading gives the rows in the same order: files and frames do, another database does not."""
-        return isinstance(self.table, View) or bool(self.table.get_backend().name == "duckdb")
+        return isinstance(self.table, TableView) or bool(self.table.get_backend().name == "duckdb")
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns, in order."""
@@ -48,6 +48,6 @@ class TableSource:
             raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if isinstance(self.table, View):
+        if isinstance(self.table, TableView):
             return self.table.read(columns, batch_rows=self.batch_rows)
         return iter(self.table.select(*columns).to_pyarrow_batches(chunk_size=self.batch_rows))

@@ -83,11 +83,11 @@ class _Digest:
 
     def __init__(self, new: Callable[[], Hash]) -> None:
         self._new = new
-        self._columns: list[_Column] = []
+        self._columns: list[_ColumnReadings] = []
         self.rows = 0
 
     def update(self, batch: pa.RecordBatch) -> None:
-        self._columns = self._columns or [_Column(self._new) for _ in batch.columns]
+        self._columns = self._columns or [_ColumnReadings(self._new) for _ in batch.columns]
         for part in pa.Table.from_batches([batch]).to_batches(max_chunksize=_ROWS_AT_ONCE):
             for column, values in zip(self._columns, part.columns, strict=True):
                 column.update(values)
@@ -100,7 +100,7 @@ class _Digest:
         return total.digest()
 
 
-class _Column:
+class _ColumnReadings:
     """A column's digests as integers, as real numbers and unchanged; the first that fits all rows so far counts.
 
     So the first rows keep their own fingerprint, even if a later row turns integers into floats or strings.
