@@ -13,13 +13,13 @@ from sklearn.model_selection import cross_val_predict
 from benchmarks.timing import timed_row
 from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
 from tacit.data import iris, satellite, titanic
+from tacit.privacy.settings import read_choice
 from tacit.scores.attacks import (
     AttackPlan,
     CrowdedDesign,
     DigitDesign,
     HostAnswers,
     LossChannel,
-    host_metric,
     infer_labels,
     plan_attack,
     prior_design,
@@ -27,7 +27,7 @@ from tacit.scores.attacks import (
 from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.attacks.packing import read_digits
 from tacit.scores.losses import ClippedCrossEntropy
-from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss, UnboundedLoss
+from tacit.scores.metrics import SKLEARN_FLOOR, HostMetric, LogLoss, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
 HOST = "the host's own scoring of the same submissions"
@@ -102,7 +102,8 @@ def _attack(
 ) -> dict:
     rng = np.random.default_rng(seed)
     truth = rng.permutation(data.codes)
-    real = host_metric(name, classes=len(data.classes))
+    words = f"log_loss:floor={SKLEARN_FLOOR!r}" if name == "log_loss" else name
+    real = read_choice(HostMetric, words).for_classes(len(data.classes))
     policy = Exact() if decimals is None else Rounded(decimals=decimals)
     policy = policy if tau is None else Bounded(tau=tau)
     timed = _Timed(lambda p: policy.release(real.measure(truth, p), state={}, rng=rng).released)

@@ -25,12 +25,12 @@ import numpy as np
 
 from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
-from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.privacy.guarantee import Guarantee
+from tacit.scores.metrics import Accuracy, LogLoss, Metric
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server import CompetitionPlan, CompetitionTerms, Engine, Rules, ServerSettings
 from tacit.server.app import running
 from tacit.server.replay import prior_of, replay_attack
-from tacit.server.rules import Rules
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "scoring_attack.json"
@@ -57,6 +57,20 @@ SUBMISSIONS = (100, 1_000, 10_000)
 PRIORS: dict[str, np.ndarray] = {}
 
 
+def _rules(metric: Metric, policy: Policy | None) -> Rules:
+    """Return the recommended rules, or those of a policy whose epsilon is for one score."""
+    if policy is None:
+        return Rules(plan=CompetitionPlan(metric=metric.unbound))
+    kept = policy.guarantee(submissions=100)
+    plan = CompetitionPlan(
+        metric=metric.unbound,
+        policy=policy.unbound,
+        epsilon=kept.epsilon if isinstance(kept, Guarantee) else None,
+        submissions=100,
+    )
+    return Rules(plan=plan, public_fraction=1.0)
+
+
 def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) -> dict[str, object]:
     load, metric = SETS[name]
     data = load()
@@ -64,7 +78,7 @@ def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) ->
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         engine = Engine.open(ServerSettings(folder=Path(folder)))
         try:
-            rules = Rules(metric=metric) if policy is None else Rules(metric=metric, policy=policy, public_fraction=1.0)
+            rules = _rules(metric, policy)
             engine.create_competition(
                 CompetitionTerms(slug=name, name=name, rules=rules),
                 features=_csv(data.features, zip(*columns, strict=True)),

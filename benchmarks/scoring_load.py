@@ -34,10 +34,9 @@ from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Laplace
-from tacit.server import Engine, RequestRate, ServerLimits, ServerSettings
+from tacit.server import CompetitionPlan, Engine, RequestRate, Rules, ServerLimits, ServerSettings
 from tacit.server.app import serve
 from tacit.server.demo import create_titanic, titanic_terms
-from tacit.server.rules import Rules
 from tacit.server.schema import SUBMISSION, TEAM
 
 CONNECTIONS = 64
@@ -53,16 +52,11 @@ def settings_of(folder: Path, database: str | None) -> ServerSettings:
 
 def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
     """Make the competition and its teams, and what wrk sends."""
-    rules = Rules(
-        metric=LogLoss(floor=0.01),
-        policy=Laplace(epsilon=0.01),
-        per_team=submissions // TEAMS + TEAMS,
-        per_day=None,
-        public_fraction=1.0,
-    )
+    each = submissions // TEAMS + TEAMS
+    plan = CompetitionPlan(epsilon=each / 100, submissions=each)
+    rules = Rules(plan=plan, per_day=None, public_fraction=1.0, teams=TEAMS)
     engine = Engine.open(settings_of(folder, database))
-    terms = titanic_terms(rules=rules)
-    create_titanic(engine, terms=type(terms)(**{**_fields(terms), "most_teams": TEAMS}))
+    create_titanic(engine, terms=titanic_terms(rules=rules))
     tokens = [engine.register(engine.invite("titanic"), name=f"Team {i}").token for i in range(TEAMS)]
     engine.close()
     (folder / "tokens.txt").write_text("\n".join(tokens) + "\n")
@@ -191,10 +185,6 @@ def _account(folder: Path, database: str | None) -> dict[str, Any]:
         "uncovered": max(0, len(rows) - sum(reserved for *_, reserved in teams)),
         "ledger_epsilon": spend.spent,
     }
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _free_port() -> int:

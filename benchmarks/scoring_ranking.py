@@ -33,7 +33,7 @@ from tacit.privacy.files import write_atomically
 from tacit.scores.attacks import DigitDesign, LossChannel, attack_competition
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Measurement, Metric, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.server.rules import Rules
+from tacit.server import CompetitionPlan, Rules
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 FLOORS = {"titanic": 500, "satellite": 500, "adult": 3000}  # public: fewer rows than every class has
@@ -77,7 +77,7 @@ def rank(
     """Yield tau-b of every metric and policy: on all rows, on the public ones, and on the private ones."""
     rows = len(predictions[0])
     labels = data.labels[:rows]
-    public = Rules(metric=LogLoss(), public_fraction=PUBLIC).public_rows(range(rows), key=KEY)
+    public = Rules(plan=CompetitionPlan(), public_fraction=PUBLIC).public_rows(range(rows), key=KEY)
     for part, chosen in (("all", np.ones(rows, dtype=np.bool_)), ("public", public), ("private", ~public)):
         for metric in metrics_of(data, share=1.0 if part == "all" else float(chosen.mean())):
             submitted = [submission(metric, table) for table in predictions]
@@ -140,7 +140,7 @@ def attack(data: Scored, *, submissions: int, rng: np.random.Generator) -> Itera
     tried: list[Policy] = [Exact(), Rounded(decimals=3), Rounded(decimals=2), Ladder(step=0.01), Ladder(step=0.002)]
     for policy in [*tried, *(Laplace(epsilon=epsilon) for epsilon in EPSILONS)]:
         for share in (1.0, PUBLIC):
-            public = Rules(metric=LogLoss(), public_fraction=share).public_rows(range(len(data.labels)), key=KEY)
+            public = Rules(plan=CompetitionPlan(), public_fraction=share).public_rows(range(len(data.labels)), key=KEY)
             runs = 3 if len(data.labels) < 3000 else 1  # the more rows, the less a run varies
             found = []
             for _ in range(runs):

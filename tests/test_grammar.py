@@ -177,7 +177,7 @@ COMMON = {
     "learn": "release data test features method hold_out out force seed as_json",
     "attack": "release data truth method level out force seed as_json",
 }
-ENDPOINT = "url rows classes metric policy body score_field header timeout state"
+ENDPOINT = "url rows class_count metric policy body score_field header timeout state"
 UNUSED = {
     "bags": {"hold_out"},
     "features": {"data"},
@@ -265,7 +265,11 @@ SAME_MEANING = {
     "--selection-epsilon": r"The part of epsilon that selects (columns|partitions)\.",
     "--part": "part",
     "--ledger": "[Aa] SQLite file, or postgresql://USER@HOST/DATABASE.",
-    "--data": "What the recipient or attacker has besides the release|A submission",
+    "--data": "What the recipient or attacker has besides the release|A submission|What teams get",
+    "--truth": r"^The (table that was protected|labels)",
+    "--submissions": "[Ss]ubmissions",
+    "--per-day": "^Submissions per day",
+    "--class-count": "umber of classes",
     "--out": r"Where to write the (release|result|page|plan)\b",
     "--force": "Replace an existing",
     "--json": r"Print .* as .*JSON\.",
@@ -273,10 +277,10 @@ SAME_MEANING = {
 }
 """option: what the help of every command has in common, where a command adds something of its own."""
 
-OF_THE_SURFACE = {"--mechanism", "--method", "--metric", "--policy", "--final-policy"}
+OF_THE_SURFACE = {"--mechanism", "--method", "--metric", "--policy", "--final"}
 """Choices: what there is to choose from is the command's own."""
 
-OF_HOSTS = {"--classes", "--features", "--submissions", "--url", "--rows", "--name"}
+OF_HOSTS = {"--url", "--rows", "--name"}
 """Words of competitions that still mean something else than on the surfaces."""
 
 

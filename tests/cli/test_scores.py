@@ -29,18 +29,18 @@ def run(tmp_path, monkeypatch):
 
 
 def test_plan_in_words(run):
-    text = run("plan --rows 2201 --policy rounded:decimals=5 --limit-per-day 5")
+    text = run("plan --rows 2201 --policy rounded:decimals=5 --per-day 5")
     assert text.startswith("143 submissions reveal all 2,201 labels, 29 days at 5 per day: 15.4 per query.")
     assert "entropy: (1/2) log2" in text
     assert run("plan --rows 2201 --policy rounded:decimals=5 --method digits").startswith("201 submissions")
     assert run("plan --rows 2201 --policy rounded:decimals=5 --metric auc").startswith("About ")
-    assert run("plan --rows 1 --limit-per-day 9").startswith(
+    assert run("plan --rows 1 --per-day 9").startswith(
         "1 submission reveals the 1 label, 1 day at 9 per day: 1.0 per query."
     )
 
 
 def test_plan_as_json(run):
-    document = json.loads(run("plan --rows 150 --classes 3 --limit-per-day 2 --json"))
+    document = json.loads(run("plan --rows 150 --class-count 3 --per-day 2 --json"))
     assert (document["queries"], document["days"], document["classes"]) == (5, 3, 3)
 
 
@@ -52,7 +52,12 @@ def test_plan_as_json(run):
         ("attack offer.json --url http://127.0.0.1:9/x --rows 5", "(IN|release) has no use with --url"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --truth y.csv", "truth has no use with --url"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --metric recall", "metric must be one of log_loss"),
-        ("attack --url http://127.0.0.1:9/x --rows 5 --metric f1 --classes 3", "classes must be 2"),
+        (
+            "attack --url http://127.0.0.1:9/x --rows 5 --metric f1 --class-count 3",
+            "metric must be one that an attack is known for",
+        ),
+        ("plan --rows 5 --metric rmse --class-count 3", "class.count must be 2 for rmse, got 3"),
+        ("plan --rows 5 --metric bce --class-count 3", "classes must be 2"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --policy bounded:tau=0", "tau must be a finite number > 0"),
         (
             "attack --url http://127.0.0.1:9/x --rows 99 --policy rounded:decimals=0",
@@ -70,8 +75,8 @@ def test_plan_as_json(run):
         ("attack --url http://127.0.0.1:9/x --rows 5", "cannot be reached.*0 of 5 labels recovered, 5 left"),
         ("attack --url nonsense --rows 5", "url must begin with"),
         ("plan --rows 0", "rows must be an integer >= 1"),
-        ("plan --rows 10 --limit-per-day 0", "limit.per.day must be"),
-        ("plan --rows 10 --classes 1", "classes must be"),
+        ("plan --rows 10 --per-day 0", "per.day must be"),
+        ("plan --rows 10 --class-count 1", "class.count must be an integer >= 2"),
         ("plan --rows 2201 --metric accuracy --policy rounded:decimals=2", "accuracy moves by at least"),
     ],
 )
@@ -98,7 +103,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     server.truth, server.queries, server.limit = np.random.default_rng(0).integers(0, 2, 100), 0, 10**9
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()

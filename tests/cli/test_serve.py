@@ -24,9 +24,10 @@ from tacit.scores.policies import Ladder, Rounded
 from tacit.server import Engine, ServerSettings
 from tacit.server.app import running
 from tacit.server.client import ServerClient
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 ROWS = 50
+EXACT = "--metric accuracy --policy exact --epsilon none --public-fraction 1"
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
@@ -64,7 +65,7 @@ def create(run, engine, slug, options):
     if slug not in {one.slug for one in engine.competitions()}:
         labels = np.random.default_rng(list(slug.encode())).integers(0, 2, ROWS)
         Path("y.csv").write_text("label\n" + "".join(f"{label}\n" for label in labels))
-        return run(f"host create {slug} --features f.csv --labels y.csv {options}")
+        return run(f"host create {slug} --data f.csv --truth y.csv {options}")
     return ""
 
 
@@ -74,7 +75,7 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
         run,
         engine,
         "exact",
-        "--metric accuracy --policy exact --public-fraction 1 --per-team 5 --per-day 0 --name Coins",
+        f"{EXACT} --submissions 5 --per-day none --name Coins",
     )
     assert said.startswith(f"Coins: 50 rows, {url}/c/exact\n")
     assert "A team may make 5 submissions." in said
@@ -100,7 +101,7 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
 def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
     engine = server[1]
     said = create(run, engine, "default", "")
-    assert engine.board("default").rules == Rules(metric=LogLoss(floor=0.01))
+    assert engine.board("default").rules == rules_of(metric=LogLoss(floor=0.01))
     assert "made once, at the end, on the other 70%" in said
     host = engine.new_admin_token()
     for name in ("First", "Second"):
@@ -117,27 +118,28 @@ def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
 
 
 def test_what_was_spent_is_never_shown_too_small(run, server):
-    create(run, server[1], "odd", "--policy laplace:epsilon=1.00001 --public-fraction 1 --per-team 1 --most-teams 2")
+    create(run, server[1], "odd", "--epsilon 1.00001 --public-fraction 1 --submissions 1 --teams 2")
     run(f"join {server[1].invite('odd')} --name Odd --json")
     assert run("host spend --competition odd").startswith("Epsilon 1.001 of 2 spent, 1 left;")
 
 
 def test_other_rules_are_taken(run, server):
-    options = "--policy ladder --final-policy rounded:decimals=2 --public-fraction 0.5 --per-day 0"
+    options = "--policy ladder --epsilon none --final rounded:decimals=2 --final-epsilon none"
+    options += " --public-fraction 0.5 --per-day none"
     create(run, server[1], "other", options)
     rules = server[1].board("other").rules
-    assert (rules.policy, rules.final) == (Ladder(), Rounded(decimals=2))
+    assert (rules.policy, rules.final_policy) == (Ladder(), Rounded(decimals=2))
     assert (rules.public_fraction, rules.per_day) == (0.5, None)
 
 
 def test_files_in_another_encoding_are_refused_in_one_sentence(run):
     Path("latin.csv").write_bytes("größe\n1\n".encode("latin-1"))
     with pytest.raises(InvalidInput, match=r"latin\.csv must be a CSV file in UTF-8"):
-        run("host create latin --features latin.csv --labels latin.csv")
+        run("host create latin --data latin.csv --truth latin.csv")
 
 
 def test_an_audit_fails_where_labels_leak(run, server):
-    create(run, server[1], "leaky", "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
+    create(run, server[1], "leaky", f"{EXACT} --submissions 40")
     text = run("audit --competition leaky --max-recovered 0.05", code=1)
     assert text.startswith("Failed: ")
     assert "100.0% of 50 labels" in text
@@ -149,7 +151,7 @@ def test_an_audit_fails_where_labels_leak(run, server):
 
 
 def test_an_audit_passes_where_noise_hides_them(run, server):
-    create(run, server[1], "noised", "--policy laplace:epsilon=0.001 --per-team 10")
+    create(run, server[1], "noised", "--epsilon 0.01 --submissions 10")
     document = json.loads(run("audit --competition noised --max-recovered 0.15 --submissions 8 --json"))
     assert document["passed"]
     assert document["submissions"] == 8
@@ -169,14 +171,14 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
         ("submit p.csv --token= --competition leaky", "token must be given"),
         ("host invite --competition nowhere", "there is no competition"),
         ("join guessed --name A", "this invite is not known"),
-        ("host create x --features f.csv --labels y.csv --metric magic", "metric must be one of"),
-        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon", "epsilon must be a number"),
-        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon=0", "epsilon must be"),
-        ("host create X! --features f.csv --labels y.csv", "slug"),
+        ("host create x --data f.csv --truth y.csv --metric magic", "metric must be one of"),
+        ("host create x --data f.csv --truth y.csv --policy laplace:epsilon=1", "laplace takes no parameters"),
+        ("host create x --data f.csv --truth y.csv --epsilon 0", "epsilon must be"),
+        ("host create X! --data f.csv --truth y.csv", "slug"),
     ],
 )
 def test_refusals_are_one_sentence(run, server, arguments, words):
-    create(run, server[1], "leaky", "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
+    create(run, server[1], "leaky", f"{EXACT} --submissions 40")
     with pytest.raises((TacitError, OSError), match=words) as caught:
         run(arguments)
     assert "\n" not in str(caught.value)
@@ -184,7 +186,7 @@ def test_refusals_are_one_sentence(run, server, arguments, words):
 
 def test_two_competitions_have_to_be_told_apart(run, server):
     for slug in ("leaky", "exact"):
-        create(run, server[1], slug, "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
+        create(run, server[1], slug, f"{EXACT} --submissions 40")
     with pytest.raises(TacitError, match="competition must be given: the server has"):
         run("host teams")
 

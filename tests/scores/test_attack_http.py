@@ -43,7 +43,7 @@ def serve():
         server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
         server.respond, server.seen = respond, []
         servers.append(server)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return server, f"http://127.0.0.1:{server.server_port}/score"
 
     yield start

@@ -19,19 +19,19 @@ from sklearn.metrics import (
 from papers.score_attacks.losses import LinearlyDecomposable, ZeroOne
 from tacit.data import satellite, titanic
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import read_choice
 from tacit.scores.attacks import (
     AttackStopped,
     DigitDesign,
     HostAnswers,
     JointDesign,
     LossChannel,
-    host_metric,
     infer_labels,
     plan_attack,
 )
 from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import Float32, InvertibleLoss
-from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, LogLoss, Rmse, UnboundedLoss
+from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, HostMetric, LogLoss, Rmse, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
 TITANIC = titanic().codes
@@ -51,11 +51,18 @@ REAL = {
 }
 
 
+def metric_of(name, classes):
+    """Return a metric as scikit-learn and torch compute it."""
+    return read_choice(HostMetric, f"log_loss:floor={SKLEARN_FLOOR!r}" if name == "log_loss" else name).for_classes(
+        classes
+    )
+
+
 def keep_guarantee(name, truth, classes, *, decimals=None, tau=None, seed=0, design=None):
     """Plan, attack the real scorer with shuffled rows, and compare."""
     rng = np.random.default_rng(seed)
     truth = rng.permutation(truth)
-    metric = host_metric(name, classes=classes)
+    metric = metric_of(name, classes)
     policy = Exact() if decimals is None else Rounded(decimals=decimals)
     policy = policy if tau is None else Bounded(tau=tau)
     real = REAL.get(name, lambda y, p, _: metric.score(y, p))
@@ -212,7 +219,7 @@ def test_rows_not_asked_are_neutral():
 @pytest.mark.parametrize("settle", [True, False])
 @pytest.mark.parametrize(("name", "classes"), [("log_loss", 2), ("log_loss", 5), ("softmax", 7), ("brier", 10)])
 def test_lengths_worked_out_in_runs_are_those_of_the_queries_one_by_one(name, classes, settle, answers):
-    metric = host_metric(name, classes=classes)
+    metric = metric_of(name, classes)
     for rows in (1, 5, 51, 141):
         design = DigitDesign(channel=LossChannel.of(metric, rows=rows, policy=answers), settle=settle)
         taken = tuple(lengths_one_by_one(design))
@@ -241,7 +248,7 @@ def test_a_thousand_million_rows_are_planned_for_without_going_through_them(metr
 
 
 def test_days_and_ceilings():
-    planned = plan_attack(LOG_LOSS, rows=2201, policy=Rounded(decimals=5), limit_per_day=5)
+    planned = plan_attack(LOG_LOSS, rows=2201, policy=Rounded(decimals=5), per_day=5)
     assert planned.days == math.ceil(planned.queries / 5)
     assert planned.labels_per_query < planned.ceilings.entropy < planned.ceilings.counting
     assert plan_attack(LOG_LOSS, rows=2201).days is None
@@ -255,7 +262,7 @@ def test_no_plan_beats_its_counting_ceiling(metric, answers):
 
 
 def test_json_of_a_plan():
-    document = plan_attack(Accuracy(), rows=100, limit_per_day=10).to_json()
+    document = plan_attack(Accuracy(), rows=100, per_day=10).to_json()
     assert document["queries"] == 41
     assert document["days"] == 5
     assert document["ceiling"].startswith("entropy: ")
@@ -284,8 +291,8 @@ def test_bad_arguments():
         plan_attack(LOG_LOSS, rows=0)
     with pytest.raises(InvalidInput, match="rows must be at most 10,000,000,000 "):
         plan_attack(LOG_LOSS, rows=10**20)
-    with pytest.raises(InvalidInput, match="limit_per_day"):
-        plan_attack(LOG_LOSS, rows=5, limit_per_day=0)
+    with pytest.raises(InvalidInput, match="per_day"):
+        plan_attack(LOG_LOSS, rows=5, per_day=0)
     with pytest.raises(InvalidInput, match="tau must be"):
         Bounded(tau=-1.0)
     with pytest.raises(InvalidInput, match="decimals"):

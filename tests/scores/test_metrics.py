@@ -164,7 +164,7 @@ def test_no_submission_makes_some_labels_slow(metric):
 
 def test_the_trace_sees_a_branch_on_labels():
     """The control: a metric that looks at the positives alone does not have the same operations."""
-    own = CustomMetric(function=lambda y, p: p[y == 1].sum(), name="bad", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=lambda y, p: p[y == 1].sum(), metric="bad", lower=0, upper=1, lower_is_better=True)
     traces = []
     for y in ([0, 0, 0], [0, 1, 1]):
         Traced.log = []
@@ -189,7 +189,7 @@ def test_an_own_metric_that_quotes_labels_is_not_quoted(caplog):
     def leaky(labels, predictions):
         raise RuntimeError(f"labels are {labels}")
 
-    own = CustomMetric(function=leaky, name="leaky", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=leaky, metric="leaky", lower=0, upper=1, lower_is_better=True)
     assert own.score([1, 0, 1], [0.1, 0.2, 0.3]) == 1.0
     assert "the metric leaky failed with RuntimeError" in caplog.text
     assert "[1 0 1]" not in caplog.text
@@ -204,8 +204,8 @@ def test_an_own_metric_that_fails_for_some_labels_counts_and_is_not_refused(lowe
         return -np.log(chosen).mean() if chosen.all() else np.nan
 
     bounds = {"lower": 0, "upper": 5, "lower_is_better": lower_is_better}
-    own = CustomMetric(function=unclipped, name="unclipped", **bounds)
-    infinite = CustomMetric(function=lambda y, p: np.inf if y[0] else 1.0, name="infinite", **bounds)
+    own = CustomMetric(function=unclipped, metric="unclipped", **bounds)
+    infinite = CustomMetric(function=lambda y, p: np.inf if y[0] else 1.0, metric="infinite", **bounds)
     for label, expected in ((0, np.log(2) / 2), (1, 5 if lower_is_better else 0)):
         assert own.score([label, 0], [0.0, 0.5]) == pytest.approx(expected)
         assert infinite.score([label, 0], [0.0, 0.5]) == (5 if label else 1)

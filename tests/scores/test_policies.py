@@ -138,7 +138,7 @@ def test_released_scores_stay_in_the_public_range():
 
 
 def test_metrics_without_a_bound_are_refused():
-    own = CustomMetric(function=lambda y, p: 0.5, name="mine", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=lambda y, p: 0.5, metric="mine", lower=0, upper=1, lower_is_better=True)
     for metric, reason in ((Auc(), "class_floor"), (F1(), "class_floor"), (own, "one_label")):
         with pytest.raises(InvalidInput, match=reason):
             Laplace().check(metric, rows=10)

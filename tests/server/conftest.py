@@ -17,7 +17,7 @@ from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
 from tacit.server import CompetitionTerms, Engine, RequestRate, ServerLimits, ServerSettings
 from tacit.server.app import create_app
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 FREE = RequestRate(per_minute=10**7, burst=10**6)
 ROWS = 40
@@ -87,9 +87,18 @@ def sqlite_engine(sqlite_settings: ServerSettings) -> Iterator[Engine]:
 def make() -> Callable[..., None]:
     """Create a competition of 40 rows in an engine."""
 
-    def create(engine: Engine, *, slug: str = "coins", features: bytes = FEATURES, labels: bytes = LABELS, **terms):
+    def create(
+        engine: Engine,
+        *,
+        slug: str = "coins",
+        features: bytes = FEATURES,
+        labels: bytes = LABELS,
+        teams: int = 20,
+        **terms,
+    ):
         terms.setdefault(
-            "rules", Rules(metric=Accuracy(), policy=Laplace(epsilon=0.5), per_team=5, public_fraction=1.0)
+            "rules",
+            rules_of(metric=Accuracy(), policy=Laplace(epsilon=0.5), submissions=5, public_fraction=1.0, teams=teams),
         )
         return engine.create_competition(
             CompetitionTerms(slug=slug, name="Coins", **terms), features=features, labels=labels

@@ -11,7 +11,7 @@ from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Rounded
 from tacit.server import ServerSettings
 from tacit.server.app import create_app
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 ROWS = 40
 API = "/api/v1"
@@ -42,6 +42,7 @@ BODY = {
     "name": "New",
     "metric": "accuracy",
     "policy": {"name": "rounded", "decimals": 2},
+    "epsilon": None,
     "public_fraction": 1,
     "features": "size\n1\n2\n",
     "labels": "label\nno\nyes\n",
@@ -126,23 +127,27 @@ class TestCompetitions:
             ({"name": "two\nlines"}, "name must be one line"),
             ({"metric": {}}, "metric must be one of"),
             ({"metric": []}, "metric"),
-            ({"metric": {"name": "accuracy", "classes": "many"}}, "classes must be an integer"),
-            ({"metric": "rmse:classes=3"}, "rmse takes no classes"),
-            ({"metric": "auc", "policy": "laplace"}, "known sensitivity"),
-            ({"policy": "laplace:epsilon=0"}, "epsilon must be"),
+            ({"metric": {"name": "accuracy", "classes": "many"}}, "accuracy takes no parameters, got 'classes'"),
+            ({"metric": "rmse", "classes": "no,yes"}, "classes requires a metric of classes"),
+            ({"classes": "no,perhaps"}, "of the classes that are listed"),
+            ({"labels": "label\nno\nno\n"}, "classes must list the classes"),
+            ({"metric": "auc", "policy": "laplace", "epsilon": 1}, "known sensitivity"),
+            ({"policy": "laplace", "epsilon": 0}, "epsilon must be"),
+            ({"policy": "rounded", "epsilon": 1}, "epsilon must be none with rounded"),
+            ({"final": "exact"}, "final_epsilon must be none with exact"),
             ({"policy": "laplace:scale=2"}, "laplace takes no parameters"),
-            ({"per_team": 10**12}, "must be at most"),
+            ({"submissions": 10**12}, "must be at most"),
             ({"per_day": 0}, "per_day"),
             ({"public_fraction": 0}, "public_fraction must be in"),
-            ({"metric": "own:metric=x"}, "own metrics"),
-            ({"metric": {"name": "own", "metric": []}}, "own metrics"),
+            ({"metric": "custom:metric=x"}, "custom metrics"),
+            ({"metric": {"name": "custom", "metric": []}}, "metric must be"),
             ({"labels": "label\nno\nyes\nmaybe\n"}, "one row for each of the 2"),
             ({"features": "size\n"}, "a header and at least one row"),
             ({"features": "a,a\n1,2\n"}, "different column names"),
             ({"opens": "2026-01-01"}, "opens"),
             ({"opens": "2026-02-01T00:00:00Z", "closes": "2026-01-01T00:00:00Z"}, "closes must be later"),
             ({"delta": 1.0}, "delta"),
-            ({"most_teams": 0}, "most_teams"),
+            ({"teams": 0}, "teams"),
             ({"description": "\x00"}, "description"),
             ({"surplus": 1}, "surplus"),
         ],
@@ -169,7 +174,7 @@ class TestSubmissions:
         return client.post(f"{COINS}/submissions", headers=headers, **body)
 
     def test_all_forms_of_a_submission_are_the_same(self, client, sqlite_engine, make, join):
-        make(sqlite_engine, rules=Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
+        make(sqlite_engine, rules=rules_of(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
         team = bearer(join(sqlite_engine).token)
         values = np.random.default_rng(0).integers(0, 2, ROWS).astype(float)
         csv = CsvBody().encode(values)
@@ -253,7 +258,7 @@ class TestSubmissions:
         make(
             sqlite_engine,
             labels=labels,
-            rules=Rules(metric=LogLoss(classes=3, floor=0.01), policy=Rounded(decimals=3), public_fraction=1.0),
+            rules=rules_of(metric=LogLoss(classes=3, floor=0.01), policy=Rounded(decimals=3), public_fraction=1.0),
         )
         team = bearer(join(sqlite_engine).token)
         table = np.tile([0.25, 0.5, 0.25], (ROWS, 1))
@@ -313,8 +318,8 @@ def test_a_host_who_says_nothing_gets_the_default(client, sqlite_engine, host):
     body = {"slug": "new", "name": "New", "metric": "accuracy", "features": f"size\n{rows}", "labels": f"label\n{rows}"}
     made = client.post(f"{API}/competitions", headers=host, json=body)
     assert made.status_code == 201
-    assert sqlite_engine.board("new").rules == Rules(metric=Accuracy())
-    assert made.json()["rules"] == list(Rules(metric=Accuracy()).describe())
-    part = {"slug": "part", "public_fraction": 0.5, "final": None, "again": True}
+    assert sqlite_engine.board("new").rules == rules_of(metric=Accuracy())
+    assert made.json()["rules"] == list(rules_of(metric=Accuracy()).describe())
+    part = {"slug": "part", "public_fraction": 0.5, "final": "exact", "final_epsilon": None, "again": True}
     client.post(f"{API}/competitions", headers=host, json=body | part)
-    assert sqlite_engine.board("part").rules == Rules(metric=Accuracy(), public_fraction=0.5, final=None)
+    assert sqlite_engine.board("part").rules == rules_of(metric=Accuracy(), public_fraction=0.5, final=Exact())

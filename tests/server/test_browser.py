@@ -13,7 +13,7 @@ from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact
 from tacit.server import CompetitionTerms, Engine, ServerSettings
 from tacit.server.app import running
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 ROWS = 60
 
@@ -28,8 +28,8 @@ def engine(browser, tmp_path_factory):  # without a browser nothing is made for 
     sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
     labels = "".join(f"{i},{label}\n" for i, label in enumerate(rng.integers(0, 2, ROWS)))
     for slug, rules in {
-        "noised": Rules(metric=LogLoss(), per_team=20, per_day=10, public_fraction=1.0),
-        "leaky": Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0),
+        "noised": rules_of(metric=LogLoss(), submissions=20, per_day=10, public_fraction=1.0),
+        "leaky": rules_of(metric=Accuracy(), policy=Exact(), public_fraction=1.0),
     }.items():
         terms = CompetitionTerms(
             slug=slug, name=f"The {slug} one", description="Guess the coins.", rules=rules, again=True

@@ -17,9 +17,10 @@ from tacit.scores.policies import Exact, Thresholdout
 from tacit.server import Engine
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Unavailable
-from tacit.server.migrations.versions import r0002_rules
+from tacit.server.migrations.versions import r0002_rules, r0003_plan
 from tacit.server.rules import Rules
 from tacit.server.schema import SERVER, TABLES
+from tests.server.rules import rules_of
 
 ISOLATION = "transaction_isolation"
 
@@ -55,7 +56,7 @@ def test_preparing_twice_changes_nothing(database):
 
 def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
     """Rules were nested, in a column of another name, before revision 0002."""
-    rules = Rules(metric=Accuracy(), policy=Thresholdout(epsilon=0.3), per_day=None, public_fraction=1.0)
+    rules = rules_of(metric=Accuracy(), policy=Thresholdout(epsilon=0.3), per_day=None, public_fraction=1.0)
     make(engine, rules=rules)
     team = join(engine).team
     nested = {
@@ -67,6 +68,7 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
     }
     with engine._database.writing() as connection:
         connection.execute(text("ALTER TABLE server_competition RENAME COLUMN rules TO setting"))
+        connection.execute(text("ALTER TABLE server_competition ADD COLUMN most_teams INTEGER NOT NULL DEFAULT 20"))
         connection.execute(text("UPDATE server_competition SET setting = :old"), {"old": json.dumps(nested)})
         connection.execute(text("UPDATE server_migration SET version_num = '0001'"))
     engine.close()
@@ -84,9 +86,10 @@ def test_an_own_metric_of_an_earlier_server_keeps_its_name():
         "split": {"public_fraction": 0.5},
         "final_policy": None,
     }
-    own = CustomMetric(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
-    read = Rules.from_json(r0002_rules._flat(nested), own={"half": own})
-    assert read == Rules(metric=own, policy=Exact(), per_team=3, per_day=1, public_fraction=0.5, final=None)
+    own = CustomMetric(function=lambda y, p: 0.5, metric="half", lower=0, upper=1, lower_is_better=True)
+    read = Rules.from_json(r0003_plan._planned(r0002_rules._flat(nested), teams=4), custom=[own])
+    rules = rules_of(metric=own, policy=Exact(), submissions=3, per_day=1, public_fraction=0.5, final=None, teams=4)
+    assert read == rules
 
 
 def test_a_newer_schema_is_refused(database):

@@ -17,9 +17,9 @@ from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import InvalidInput, LedgerError, TacitError
 from tacit.privacy.ledger import Ledger
 from tacit.scores.inspections.finding import SubmissionFinding
-from tacit.scores.metrics import Accuracy, CustomMetric, LogLoss, Rmse
+from tacit.scores.metrics import CustomMetric, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server import CompetitionTerms, Engine
+from tacit.server import CompetitionPlan, CompetitionTerms, Engine, Rules
 from tacit.server import engine as engine_module
 from tacit.server.accounts import LedgerAccounts
 from tacit.server.copies import clear_copies
@@ -28,9 +28,9 @@ from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unav
 from tacit.server.inspection import _store
 from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.records import AnonymousCaller, Host
-from tacit.server.rules import Rules
 from tacit.server.schema import SUBMISSION, TEAM
 from tacit.server.tokens import hash_token
+from tests.server.rules import rules_of
 
 ROWS = 40
 TRUTH = np.array([1.0 if row % 4 == 1 else 0.0 for row in range(ROWS)])
@@ -40,11 +40,10 @@ def guess(seed):
     return np.random.default_rng(seed).integers(0, 2, ROWS).astype(float)
 
 
-def rules_of(policy, **parts):
-    return Rules(
-        metric=Accuracy(),
-        policy=policy,
-        **{"per_team": 5, "per_day": None, "public_fraction": 1.0, "final": None, **parts},
+def open_rules(policy, **parts):
+    """Rules for five submissions on any day that score all rows."""
+    return rules_of(
+        policy=policy, **{"submissions": 5, "per_day": None, "public_fraction": 1.0, "final": None, **parts}
     )
 
 
@@ -142,7 +141,7 @@ class TestJoining:
             engine.register(engine.invite("coins"), name="First")
 
     def test_no_more_teams_than_the_ledger_was_asked_for(self, engine, make, join):
-        make(engine, most_teams=2)
+        make(engine, teams=2)
         join(engine)
         join(engine)
         with pytest.raises(Forbidden, match="all 2 places are taken"):
@@ -157,7 +156,7 @@ class TestJoining:
 
     def test_two_processes_do_not_give_the_last_place_twice(self, settings, make, monkeypatch):
         first, second = Engine.open(settings), Engine.open(settings)
-        make(first, rules=rules_of(Exact()), most_teams=1)
+        make(first, rules=open_rules(Exact(), teams=1))
         entered, charge = threading.Event(), engine_module.reserve
 
         def reserve_slowly(*args, **named):
@@ -219,7 +218,7 @@ class TestJoining:
 
 class TestSubmitting:
     def test_a_score_is_released_and_recorded(self, engine, make, join):
-        make(engine, rules=rules_of(Rounded(decimals=2)))
+        make(engine, rules=open_rules(Rounded(decimals=2)))
         team = join(engine).team
         score = engine.submit(team, guess(0)).result()
         assert score.text == f"{(guess(0) == TRUTH).mean():.2f}"
@@ -256,14 +255,14 @@ class TestSubmitting:
         assert len(others | told) > 1, "control: other predictions get other noise"
 
     def test_teams_with_a_ladder_do_not_share_answers(self, engine, make, join):
-        make(engine, rules=rules_of(Ladder(step=0.01)))
+        make(engine, rules=open_rules(Ladder(step=0.01)))
         better, worse = join(engine).team, join(engine).team
         engine.submit(better, TRUTH).result()
         engine.submit(better, 1 - TRUTH).result()  # the Ladder shows the best again
         assert engine.submit(worse, 1 - TRUTH).result().released == pytest.approx(0.0)
 
     def test_the_budget_of_a_team(self, engine, make, join):
-        make(engine, rules=rules_of(Exact()))
+        make(engine, rules=open_rules(Exact()))
         team = join(engine).team
         for seed in range(5):
             engine.submit(team, guess(seed)).result()
@@ -272,7 +271,7 @@ class TestSubmitting:
         assert len(engine.own_scores(team)) == 5
 
     def test_the_budget_of_a_day(self, engine, make, join, clock):
-        make(engine, rules=rules_of(Exact(), per_team=5, per_day=2))
+        make(engine, rules=open_rules(Exact(), submissions=5, per_day=2))
         team = join(engine).team
         for seed in range(2):
             engine.submit(team, guess(seed)).result()
@@ -284,7 +283,7 @@ class TestSubmitting:
         engine.submit(team, guess(2)).result()
 
     def test_a_clock_that_goes_back_does_not_begin_a_day_anew(self, engine, make, join, clock):
-        make(engine, rules=rules_of(Exact(), per_team=10, per_day=2))
+        make(engine, rules=open_rules(Exact(), submissions=10, per_day=2))
         team = join(engine).team
         for day in range(2):
             clock.turn(days=day)
@@ -299,7 +298,7 @@ class TestSubmitting:
         assert engine.remaining(team).today == 2
 
     def test_many_at_once_never_exceed_the_budget(self, engine, make, join):
-        make(engine, rules=rules_of(Laplace(epsilon=0.1), per_team=7, per_day=None))
+        make(engine, rules=open_rules(Laplace(epsilon=0.1), submissions=7, per_day=None))
         teams = [join(engine).team for _ in range(3)]
         outcomes = []
 
@@ -382,7 +381,7 @@ class TestDates:
             join(engine)
 
     def test_dates_are_in_order_and_have_a_zone(self, clock):
-        rules = rules_of(Exact())
+        rules = open_rules(Exact())
         with pytest.raises(InvalidInput, match="closes must be later"):
             CompetitionTerms(slug="x", name="X", rules=rules, opens=clock.now, closes=clock.now)
         with pytest.raises(InvalidInput, match="time zone"):
@@ -409,7 +408,7 @@ class TestState:
 
     def test_the_ladder_remembers_over_a_restart(self, settings, make, join):
         engine = Engine.open(settings)
-        make(engine, rules=rules_of(Ladder(step=0.01)))
+        make(engine, rules=open_rules(Ladder(step=0.01)))
         team = join(engine).team
         best = engine.submit(team, TRUTH).result()
         engine.close()
@@ -419,7 +418,7 @@ class TestState:
 
     def test_thresholdout_reserves_its_refreshes_and_stops(self, engine, make, join):
         policy = Thresholdout(epsilon=5.0, threshold=0.01, refreshes=2)
-        make(engine, rules=rules_of(policy, per_team=50, per_day=None))
+        make(engine, rules=open_rules(policy, submissions=50, per_day=None))
         team = join(engine).team
         assert engine.spend("coins").spent == 10.0
         answers = [engine.submit(team, TRUTH if seed % 2 else 1 - TRUTH) for seed in range(50)]
@@ -460,7 +459,7 @@ class TestState:
 
 class TestStandings:
     def test_the_best_comes_first_and_equals_share_a_rank(self, engine, make, join):
-        make(engine, rules=rules_of(Exact()))
+        make(engine, rules=open_rules(Exact()))
         teams = [join(engine).team for _ in range(3)]
         for team, wrong in zip(teams, (10, 5, 5), strict=True):
             predictions = TRUTH.copy()
@@ -473,7 +472,7 @@ class TestStandings:
         assert {place.submissions for place in places} == {2}
 
     def test_lower_is_better_for_losses(self, engine, make, join):
-        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
+        make(engine, rules=rules_of(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         good, bad = join(engine).team, join(engine).team
         engine.submit(bad, np.full(ROWS, 0.5)).result()
         engine.submit(good, np.where(TRUTH == 1, 0.9, 0.1)).result()
@@ -493,7 +492,7 @@ class TestStandings:
 
 
 class TestFinal:
-    rules = rules_of(Laplace(epsilon=0.5), public_fraction=0.5, final=Laplace(epsilon=0.25))
+    rules = open_rules(Laplace(epsilon=0.5), public_fraction=0.5, final=Laplace(epsilon=0.25))
 
     def test_it_is_released_once_and_charges_the_private_part(self, engine, make, join, settings):
         make(engine, rules=self.rules)
@@ -524,8 +523,8 @@ class TestFinal:
         self, engine, make, join, settings, monkeypatch
     ):
         """The killed try's scores were seen by nobody: charged again, they could use up what the last team needs."""
-        rules = rules_of(Laplace(epsilon=0.01), public_fraction=0.5, final=Laplace(epsilon=5.0))
-        make(engine, rules=rules, most_teams=3)
+        rules = open_rules(Laplace(epsilon=0.01), public_fraction=0.5, final=Laplace(epsilon=5.0))
+        make(engine, rules=replace(rules, teams=3))
         for seed in range(3):
             engine.submit(join(engine).team, guess(seed)).result()
             if seed < 2:
@@ -585,7 +584,7 @@ class TestFinal:
         assert engine.spend("coins").spent == spent
 
     def test_it_scores_the_private_rows(self, engine, make, join):
-        make(engine, rules=rules_of(Exact(), public_fraction=0.5))
+        make(engine, rules=open_rules(Exact(), public_fraction=0.5))
         team = join(engine).team
         public = engine.board("coins").labels.public_rows
         predictions = np.where(public, TRUTH, 1 - TRUTH)
@@ -593,7 +592,7 @@ class TestFinal:
         assert engine.finish("coins")[0].released == 0.0
 
     def test_it_scores_the_last_submission_and_not_the_luckiest(self, engine, make, join):
-        make(engine, rules=rules_of(Exact(), public_fraction=0.5))
+        make(engine, rules=open_rules(Exact(), public_fraction=0.5))
         team = join(engine).team
         public = engine.board("coins").labels.public_rows
         lucky = np.where(public, TRUTH, 1 - TRUTH)
@@ -616,10 +615,10 @@ class TestLedger:
         assert engine.spend("again").budget == 100.0
 
     def test_another_split_of_known_labels_charges_them_all(self, engine, make, join, settings):
-        rules = rules_of(Laplace(epsilon=0.5), public_fraction=0.5)
-        make(engine, rules=rules, most_teams=2)
+        rules = open_rules(Laplace(epsilon=0.5), public_fraction=0.5, teams=2)
+        make(engine, rules=rules)
         join(engine)
-        make(engine, slug="again", again=True, rules=rules, most_teams=2)
+        make(engine, slug="again", again=True, rules=rules)
         engine.submit(join(engine, "again").team, guess(0)).result()
         engine.finish("again")
         told = Ledger.open(settings.ledger_location).statement("coins")
@@ -631,20 +630,20 @@ class TestLedger:
             patched.setattr("tacit.server.engine.insert_competition", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 make(engine)
-        make(engine, most_teams=1)
+        make(engine, teams=1)
         join(engine)
         assert engine.spend("coins").left == 0
 
     def test_a_delta_makes_many_scores_cheaper(self, engine, make, join):
-        rules = rules_of(Laplace(epsilon=0.01), per_team=100, per_day=None)
-        make(engine, rules=rules, delta=1e-6, most_teams=5)
+        rules = open_rules(Laplace(epsilon=0.01), submissions=100, per_day=None, teams=5)
+        make(engine, rules=rules, delta=1e-6)
         told = [join(engine) and engine.spend("coins").spent for _ in range(5)]
         assert told == sorted(told)
         assert told[-1] < 5.0 * 0.8, "pure sums would cost 5"
         assert told[-1] <= engine.spend("coins").budget
 
     def test_policies_without_a_guarantee_charge_nothing(self, engine, make, join):
-        make(engine, rules=rules_of(Exact()))
+        make(engine, rules=open_rules(Exact()))
         join(engine)
         spend = engine.spend("coins")
         assert spend.data_set is None
@@ -653,7 +652,7 @@ class TestLedger:
 
 class TestCopies:
     def test_a_copy_charges_its_original_nothing(self, engine, make, join):
-        make(engine, rules=rules_of(Laplace(epsilon=0.5), public_fraction=0.5))
+        make(engine, rules=open_rules(Laplace(epsilon=0.5), public_fraction=0.5))
         before = engine.spend("coins")
         with engine.copy_for_replay("coins") as copy:
             joined = join(copy)
@@ -697,7 +696,7 @@ class TestCopies:
 
 class TestFlags:
     def test_a_crafted_submission_is_flagged_and_counts(self, engine, make, join):
-        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
+        make(engine, rules=rules_of(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.wait_for_inspection()
@@ -708,7 +707,7 @@ class TestFlags:
     def test_what_was_not_looked_at_is_looked_at_after_a_restart(self, settings, make, join, monkeypatch):
         monkeypatch.setattr("tacit.server.inspection.SubmissionInspector.wake", lambda _: None)
         engine = Engine.open(settings)
-        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
+        make(engine, rules=rules_of(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine._inspector.close()
         engine.submit(team, np.full(ROWS, 0.5)).result()
@@ -723,7 +722,7 @@ class TestFlags:
         engine.close()
 
     def test_two_processes_that_look_at_one_submission_flag_it_once(self, engine, make, join):
-        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
+        make(engine, rules=rules_of(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.wait_for_inspection()
@@ -744,7 +743,7 @@ class TestFlags:
 class TestFiles:
     def test_labels_in_any_order(self, engine, make, join):
         labels = "id,label\n" + "".join(f"{row},{int(TRUTH[row])}\n" for row in reversed(range(ROWS)))
-        make(engine, labels=labels.encode(), rules=rules_of(Exact()))
+        make(engine, labels=labels.encode(), rules=open_rules(Exact()))
         assert engine.submit(join(engine).team, TRUTH).result().released == 1.0
 
     @pytest.mark.parametrize(
@@ -752,33 +751,34 @@ class TestFiles:
         [
             (b"id,label\n0,zq-secret\n", "one row for each of the 40"),
             (b"label\n" + b"zq-secret\n" * 39 + b"\n", "one row for each of the 40"),
-            (b"label\n" + b"".join(b"zq-secret%d\n" % row for row in range(40)), "2 classes"),
+            (b"label\n" + b"".join(b"zq-secret%d\n" % row for row in range(40)), "of the classes that are listed"),
             (b"id,label\n" + b"7,zq-secret\n" * 40, "appears twice"),
-            (b"id,a,b\n" + b"7,zq-secret,1\n" * 40, "the columns id and label"),
+            (b"id,a,b\n" + b"7,zq-secret,1\n" * 40, "the column 'label', or one column besides id"),
             (b"\xff\xfe", "UTF-8"),
             (b'label\n"zq-secret\n', "quotation marks"),
         ],
     )
     def test_wrong_labels_are_refused_without_telling_one(self, sqlite_engine, make, labels, said):
+        plan = CompetitionPlan(metric="accuracy", classes=("zq-positive", "zq-negative"))
         with pytest.raises(InvalidInput, match=said) as refused:
-            make(sqlite_engine, labels=labels)
+            make(sqlite_engine, labels=labels, rules=Rules(plan=plan))
         assert "zq-secret" not in str(refused.value)
         assert sqlite_engine.competitions() == ()
 
     def test_numbers_for_a_regression(self, engine, make, join):
         labels = "label\n" + "".join(f"{row / ROWS}\n" for row in range(ROWS))
-        make(engine, labels=labels.encode(), rules=Rules(metric=Rmse(), policy=Exact(), public_fraction=1.0))
+        make(engine, labels=labels.encode(), rules=rules_of(metric=Rmse(), policy=Exact(), public_fraction=1.0))
         assert engine.submit(join(engine).team, np.arange(ROWS) / ROWS).result().released == 0.0
 
     def test_an_own_metric_comes_from_the_operator(self, sqlite_settings, make, join):
         own = CustomMetric(
             function=lambda labels, predictions: float(np.mean(labels == predictions)),
-            name="mine",
+            metric="mine",
             lower=0.0,
             upper=1.0,
             lower_is_better=False,
         )
-        engine = Engine.open(replace(sqlite_settings, own_metrics={"mine": own}))
-        make(engine, rules=Rules(metric=own, policy=Exact(), public_fraction=1.0))
+        engine = Engine.open(replace(sqlite_settings, custom_metrics=(own,)))
+        make(engine, rules=rules_of(metric=own, policy=Exact(), public_fraction=1.0))
         assert engine.submit(join(engine).team, TRUTH).result().released == 1.0
         engine.close()

@@ -21,8 +21,8 @@ from tacit.privacy.ledger import Ledger
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
 from tacit.server import Engine
-from tacit.server.rules import Rules
 from tacit.server.schema import FLAG, PREDICTION, SUBMISSION, TEAM
+from tests.server.rules import rules_of
 
 ROWS = 40
 PER_TEAM = 400
@@ -142,8 +142,8 @@ class Team:
 
 
 def prepare(settings, make, join):
-    rules = Rules(
-        metric=Accuracy(), policy=Laplace(epsilon=EPSILON), per_team=PER_TEAM, per_day=None, public_fraction=1.0
+    rules = rules_of(
+        metric=Accuracy(), policy=Laplace(epsilon=EPSILON), submissions=PER_TEAM, per_day=None, public_fraction=1.0
     )
     engine = Engine.open(settings)
     make(engine, rules=rules)

@@ -1,7 +1,5 @@
 """The forecast: a plan where there is one, an expectation where there is noise, and honesty where there is neither."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,11 @@ from tacit.scores.attacks import attack_competition
 from tacit.scores.metrics import F1, Accuracy, Auc, LogLoss, Mae
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
 from tacit.server.forecast import forecast
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
+
+
+def forecast_of(rules, **known):
+    return forecast(rules, rules.plan.metric, **known)
 
 
 @pytest.mark.parametrize(
@@ -18,9 +20,9 @@ from tacit.server.rules import Rules
 )
 def test_the_plan_is_kept_by_the_attack(metric, policy):
     rng = np.random.default_rng(0)
-    rows, rules = 200, Rules(metric=metric, policy=policy, per_team=1000, per_day=7, public_fraction=1.0)
+    rows, rules = 200, rules_of(metric=metric, policy=policy, submissions=1000, per_day=7, public_fraction=1.0)
     truth = rng.integers(0, 2, rows)
-    told = forecast(rules, rows=rows)
+    told = forecast_of(rules, rows=rows)
     assert told.days == -(-told.submissions // 7)
 
     def submit(predictions):
@@ -34,15 +36,15 @@ def test_the_plan_is_kept_by_the_attack(metric, policy):
 
 @pytest.mark.parametrize("known", [0.5, 0.8])
 def test_labels_that_the_features_tell_count_where_scores_tell_them_one_by_one(known):
-    rules = Rules(metric=Accuracy(), policy=Exact(), per_team=100, per_day=7, public_fraction=1.0)
-    told = forecast(rules, rows=2201, known=known)
+    rules = rules_of(metric=Accuracy(), policy=Exact(), submissions=100, per_day=7, public_fraction=1.0)
+    told = forecast_of(rules, rows=2201, known=known)
     assert told.attack == "one by one"
     assert told.share_within_budget == pytest.approx(known + (1 - known) * 100 / told.submissions)
 
 
 def test_less_epsilon_takes_more_submissions():
     told = [
-        forecast(Rules(metric=Accuracy(), policy=Laplace(epsilon=epsilon), public_fraction=1.0), rows=500)
+        forecast_of(rules_of(metric=Accuracy(), policy=Laplace(epsilon=epsilon), public_fraction=1.0), rows=500)
         for epsilon in (10.0, 1.0, 0.1)
     ]
     counts = [one.submissions for one in told]
@@ -57,8 +59,8 @@ def test_less_epsilon_takes_more_submissions():
 def test_the_expectation_under_noise_is_near_what_the_attack_gets(epsilon):
     rng = np.random.default_rng(1)
     rows, metric, policy = 400, Accuracy(), Laplace(epsilon=epsilon)
-    rules = Rules(metric=metric, policy=policy, per_team=200, public_fraction=1.0)
-    told = forecast(rules, rows=rows).share_within_budget
+    rules = rules_of(metric=metric, policy=policy, submissions=200, public_fraction=1.0)
+    told = forecast_of(rules, rows=rows).share_within_budget
     got = []
     for _ in range(5):
         truth = rng.integers(0, 2, rows)
@@ -70,40 +72,43 @@ def test_the_expectation_under_noise_is_near_what_the_attack_gets(epsilon):
         got.append((found.labels == truth).mean())
     # the forecast is for many rows; with few, one run in ten or so is caught far below
     assert told - 0.1 < np.mean(got) < told + 0.06
-    fewer = replace(rules, per_team=50)
-    assert np.mean(got) > forecast(fewer, rows=rows).share_within_budget + 0.06, "control: of a quarter of the scores"
+    fewer = rules.without_limit(50)
+    assert np.mean(got) > forecast_of(fewer, rows=rows).share_within_budget + 0.06, (
+        "control: of a quarter of the scores"
+    )
 
 
 def test_what_the_features_know_is_in_the_share():
-    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=0.1), public_fraction=1.0)
-    coins, known = (forecast(rules, rows=300, doubt=np.full(300, doubt)) for doubt in (0.5, 0.1))
+    rules = rules_of(metric=Accuracy(), policy=Laplace(epsilon=0.1), public_fraction=1.0)
+    coins, known = (forecast_of(rules, rows=300, doubt=np.full(300, doubt)) for doubt in (0.5, 0.1))
     assert known.share_within_budget > 0.9 > coins.share_within_budget
 
 
 @pytest.mark.parametrize("policy", [Ladder(), Thresholdout()])
 def test_where_the_attack_does_not_get_there_it_says_so(policy):
-    told = forecast(Rules(metric=Accuracy(), policy=policy, public_fraction=1.0), rows=100)
+    told = forecast_of(rules_of(metric=Accuracy(), policy=policy, public_fraction=1.0), rows=100)
     assert told.sentence.startswith("Not by this attack")
     assert (told.submissions, told.days, told.labels_per_query) == (None, None, None)
 
 
 def test_no_number_is_made_up_for_a_metric_without_an_attack():
     for metric in (Mae(upper=3.0), F1(classes=3)):
-        told = forecast(Rules(metric=metric, policy=Rounded(decimals=2), public_fraction=1.0), rows=100)
+        rules = rules_of(metric=metric, policy=Rounded(decimals=2), public_fraction=1.0)
+        told = forecast(rules, metric, rows=100)
         assert told.submissions is None
         assert "does not mean that none exists" in told.sentence
 
 
 def test_a_split_leaves_the_private_rows_alone():
-    rules = Rules(metric=Accuracy(), policy=Exact(), public_fraction=0.5, final=None)
-    told = forecast(rules, rows=1000)
+    rules = rules_of(metric=Accuracy(), policy=Exact(), public_fraction=0.5, final=None)
+    told = forecast_of(rules, rows=1000)
     assert told.attack == "all scores together"
     assert told.share_within_budget < 0.75
 
 
 def test_a_budget_that_ends_early_is_said():
-    rules = Rules(metric=LogLoss(), policy=Rounded(decimals=5), per_team=10, per_day=None, public_fraction=1.0)
-    told = forecast(rules, rows=2201)
+    rules = rules_of(metric=LogLoss(), policy=Rounded(decimals=5), submissions=10, per_day=None, public_fraction=1.0)
+    told = forecast_of(rules, rows=2201)
     assert told.days is None
     assert "One team's budget ends at 10" in told.sentence
     assert 0.5 < told.share_within_budget < 0.55, "a coin tells half of them"
@@ -111,7 +116,7 @@ def test_a_budget_that_ends_early_is_said():
 
 def test_the_final_score_is_counted_with_the_live_ones():
     finals = (Laplace(epsilon=1e-6), Laplace(epsilon=5.0))
-    without, told = (forecast(Rules(metric=LogLoss(), final=final), rows=2201) for final in finals)
+    without, told = (forecast_of(rules_of(metric=LogLoss(), final=final), rows=2201) for final in finals)
     assert 0 < told.share_within_budget - without.share_within_budget < 10 / 2201
     assert "its final score included" in told.sentence
     assert "labels behind the live scores (30%)" in told.sentence

@@ -18,8 +18,8 @@ from tacit.server.app import create_app
 from tacit.server.forecast import forecast
 from tacit.server.pages.plot import draw_history
 from tacit.server.records import Score
-from tacit.server.rules import Rules
 from tacit.server.settings import utc_now
+from tests.server.rules import rules_of
 
 ROWS = 40
 LABELS = np.random.default_rng(0).integers(0, 2, ROWS)
@@ -31,7 +31,7 @@ HOST_PAGES = ("/host", "/host/new", "/c/coins/host", "/c/coins/leaks", "/c/coins
 @pytest.fixture
 def engine(tmp_path):
     engine = Engine.open(ServerSettings(folder=tmp_path / "server"))
-    rules = Rules(metric=Accuracy(), policy=Exact(), per_team=3, per_day=None, public_fraction=1.0)
+    rules = rules_of(metric=Accuracy(), policy=Exact(), submissions=3, per_day=None, public_fraction=1.0)
     terms = CompetitionTerms(slug="coins", name="Coins <b>", rules=rules, public=False)
     engine.create_competition(terms, features=FEATURES.encode(), labels=TRUTH.encode())
     yield engine
@@ -151,13 +151,13 @@ def form(**changes):
         "slug": "new",
         "name": "New",
         "metric": "accuracy",
-        "classes": "2",
+        "classes": "",
         "policy": "laplace",
-        "epsilon": "0.5",
-        "per_team": "10",
+        "epsilon": "5",
+        "submissions": "10",
         "per_day": "",
         "public_fraction": "0.5",
-        "most_teams": "4",
+        "teams": "4",
         "public": "yes",
         "opens": "2026-01-01T00:00",
         "closes": "2099-01-01T00:00",
@@ -185,14 +185,14 @@ def test_a_host_creates_a_competition_by_form(engine, visit):
 @pytest.mark.parametrize(
     ("changes", "files", "words"),
     [
-        ({"epsilon": "much"}, FILES, "epsilon must be a number, got 'much'"),
-        ({"per_team": "1.5"}, FILES, "per_team must be an integer"),
+        ({"epsilon": "much"}, FILES, "or none, got 'much'"),
+        ({"submissions": "1.5"}, FILES, "submissions must be an integer"),
         ({"slug": "Not Good"}, FILES, "slug must be"),
         ({"slug": "coins"}, FILES, "there is a competition 'coins' already"),
         ({"metric": "auc"}, FILES, "class_floor"),
         ({"closes": "soon"}, FILES, "closes must be a date"),
         ({}, {"features": FILES["features"]}, "features and labels must both be given"),
-        ({"classes": "1"}, FILES, "classes must be"),
+        ({"classes": "1"}, FILES, "classes must be a list of at least two"),
     ],
 )
 def test_a_form_that_is_wrong_says_what_and_keeps_what_was_typed(engine, visit, changes, files, words):
@@ -253,7 +253,7 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, rows))
     metric = Accuracy(classes=classes)
     terms = CompetitionTerms(
-        slug="dice", name="Dice", rules=Rules(metric=metric, policy=Laplace(epsilon=0.2), public_fraction=1.0)
+        slug="dice", name="Dice", rules=rules_of(metric=metric, policy=Laplace(epsilon=0.2), public_fraction=1.0)
     )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     board = engine.board("dice")
@@ -263,7 +263,7 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     admin = {"Authorization": f"Bearer {engine.new_admin_token()}"}
     told = visit().get("/api/v1/competitions/dice/forecast", headers=admin).json()
     assert f"from {right:.1%} (features alone)" in told["sentence"]
-    blind = forecast(terms.rules, rows=rows)
+    blind = forecast(terms.rules, metric, rows=rows)
     assert told["submissions"] == blind.submissions, "coins are as hard to tell as if nothing were known"
 
 
@@ -323,7 +323,7 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
     }
     given = preset | {"slug": "new", "name": "New"}
     assert send(admin, "/host/new", given, files=FILES).status_code == 303
-    assert engine.board("new").rules == Rules(metric=LogLoss())
+    assert engine.board("new").rules == rules_of(metric=LogLoss())
     board = admin.get("/c/new").text
     assert "Feedback for the teams: they use about 30% of the rows" in board
     assert "each label behind the final ranking" in board

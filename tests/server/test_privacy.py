@@ -11,7 +11,7 @@ from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Exact, Laplace
 from tacit.server import Engine
 from tacit.server.app import create_app
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 ROWS = 40
 API = "/api/v1"
@@ -37,11 +37,14 @@ class Record:
 
 def play(engine, policy):
     """Run a competition through the API, mistakes included; return what was told and the exact scores."""
-    rules = Rules(metric=LogLoss(floor=0.01), policy=policy, per_team=4, per_day=None, public_fraction=0.5, final=None)
+    rules = rules_of(
+        metric=LogLoss(floor=0.01), policy=policy, submissions=4, per_day=None, public_fraction=0.5, final=None
+    )
     ask, admin = Record(engine), engine.new_admin_token()
-    body = {"slug": "coins", "name": "Coins", **rules.to_json(), "features": FEATURES, "labels": LABELS}
+    body = {"slug": "coins", "name": "Coins", **sent(rules), "features": FEATURES, "labels": LABELS}
+    other = {"classes": "zq-negative,zq-positive", "labels": LABELS.replace("zq-negative", "zq-other", 1)}
     ask("POST", f"{API}/competitions", admin, json=body | {"labels": LABELS + "99,zq-positive\n"})
-    ask("POST", f"{API}/competitions", admin, json=body | {"labels": LABELS.replace("zq-negative", "zq-other", 1)})
+    ask("POST", f"{API}/competitions", admin, json=body | other)
     ask("POST", f"{API}/competitions", admin, json=body | {"surplus": LABELS})
     ask("POST", f"{API}/competitions", admin, json={**body, "labels": [LABELS]})
     assert ask("POST", f"{API}/competitions", admin, json=body).status_code == 201
@@ -66,9 +69,16 @@ def play(engine, policy):
     return b"\n".join(ask.told), exact
 
 
+def sent(rules):
+    """Rules as a host sends them, flat."""
+    document = rules.to_json()
+    plan = document.pop("plan")
+    return {**{name: plan[name] for name in ("metric", "policy", "epsilon", "submissions")}, **document}
+
+
 def exact_scores(engine, rules, predictions):
     public = engine.board("coins").labels.public_rows
-    return [rules.metric.score(TRUTH[rows], predictions[rows]) for rows in (public, ~public)]
+    return [rules.plan.metric.score(TRUTH[rows], predictions[rows]) for rows in (public, ~public)]
 
 
 def found(haystack, exact):
@@ -126,7 +136,7 @@ def test_whether_a_submission_is_taken_does_not_depend_on_labels(sqlite_engine, 
             sqlite_engine,
             slug=slug,
             labels=labels,
-            rules=Rules(metric=LogLoss(floor=0.01), policy=policy, public_fraction=1.0),
+            rules=rules_of(metric=LogLoss(floor=0.01), policy=policy, public_fraction=1.0),
         )
         ask, token = Record(sqlite_engine), join(sqlite_engine, slug).token
         for predictions in (np.zeros(ROWS), np.full(ROWS, 0.5), np.full(ROWS, 1.5), np.zeros(ROWS - 1)):

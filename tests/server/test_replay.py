@@ -18,7 +18,7 @@ from tacit.server.app import running
 from tacit.server.client import ServerClient, ServerUnreachable
 from tacit.server.demo import create_titanic
 from tacit.server.replay import prior_of, replay_attack
-from tacit.server.rules import Rules
+from tests.server.rules import rules_of
 
 ROWS = 120
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
@@ -33,22 +33,37 @@ def open_engine(folder, rules, *, truth=TRUTH):
     return engine
 
 
+@pytest.fixture(scope="module")
+def beliefs(tmp_path_factory):
+    """What the features of the coins say of them, worked out once: the forest takes longer than an attack."""
+    engine = open_engine(tmp_path_factory.mktemp("beliefs"), rules_of(policy=Exact(), public_fraction=1.0))
+    board = engine.board("coins")
+    engine.close()
+    return prior_of(board)
+
+
 @pytest.mark.parametrize(
     ("rules", "submissions", "least"),
     [
-        (Rules(metric=LogLoss(), policy=Exact(), public_fraction=1.0), 100, 1.0),
-        (Rules(metric=Accuracy(), policy=Rounded(decimals=1), public_fraction=1.0), 200, 0.85),
-        (Rules(metric=Rmse(), policy=Laplace(epsilon=5.0), public_fraction=1.0), 150, 0.95),
+        (rules_of(metric=LogLoss(), policy=Exact(), public_fraction=1.0), 100, 1.0),
+        (rules_of(metric=Accuracy(), policy=Rounded(decimals=1), public_fraction=1.0), 200, 0.85),
+        (rules_of(metric=Rmse(), policy=Laplace(epsilon=5.0), public_fraction=1.0), 150, 0.95),
     ],
 )
-def test_what_leaks_is_found(tmp_path, rules, submissions, least):
+def test_what_leaks_is_found(tmp_path, beliefs, rules, submissions, least):
     engine = open_engine(tmp_path, rules)
     seen = []
     found = replay_attack(
-        engine, "coins", serving=running, submissions=submissions, rng=np.random.default_rng(0), progress=seen.append
+        engine,
+        "coins",
+        serving=running,
+        submissions=submissions,
+        prior=None if least == 1 else beliefs,  # once as it is by default
+        rng=np.random.default_rng(0),
+        progress=seen.append,
     )
     assert found.recovered >= least
-    assert found.baseline == (prior_of(engine.board("coins")).argmax(axis=1) == TRUTH).mean()
+    assert found.baseline == (beliefs.argmax(axis=1) == TRUTH).mean()
     assert not found.passes(0.05)
     assert 0 < found.submissions <= submissions
     assert [one.submissions for one in seen] == sorted(one.submissions for one in seen)
@@ -65,7 +80,7 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
     terms = CompetitionTerms(
-        slug="dice", name="Dice", rules=Rules(metric=Accuracy(classes=classes), policy=Exact(), public_fraction=1.0)
+        slug="dice", name="Dice", rules=rules_of(metric=Accuracy(classes=classes), policy=Exact(), public_fraction=1.0)
     )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     board = engine.board("dice")
@@ -77,9 +92,9 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
     np.testing.assert_array_equal(prior.argmax(axis=1), forest.argmax(axis=1))
 
 
-def test_a_safe_setting_passes(tmp_path):
-    engine = open_engine(tmp_path, Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=1.0))
-    found = replay_attack(engine, "coins", serving=running, submissions=20, rng=np.random.default_rng(0))
+def test_a_safe_setting_passes(tmp_path, beliefs):
+    engine = open_engine(tmp_path, rules_of(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=1.0))
+    found = replay_attack(engine, "coins", serving=running, submissions=20, prior=beliefs, rng=np.random.default_rng(0))
     assert found.submissions == 20
     assert abs(found.gained) < 0.1
     engine.close()
@@ -87,7 +102,7 @@ def test_a_safe_setting_passes(tmp_path):
 
 def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
     engine = open_engine(
-        tmp_path, Rules(metric=Rmse(upper=3.0), policy=Exact(), public_fraction=1.0), truth=TRUTH * 2.5
+        tmp_path, rules_of(metric=Rmse(upper=3.0), policy=Exact(), public_fraction=1.0), truth=TRUTH * 2.5
     )
     with pytest.raises(InvalidInput, match="labels must be classes"):
         replay_attack(engine, "coins", serving=running, submissions=5, rng=np.random.default_rng(0))
@@ -95,7 +110,7 @@ def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
 
 
 def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
-    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
+    engine = open_engine(tmp_path, rules_of(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
     with running(engine) as url, ServerClient(url=url) as client:
         assert client.call("GET", "/competitions/coins")["rows"] == ROWS
         with pytest.raises(Exception, match="only a team of this competition"):
@@ -111,7 +126,9 @@ def simulated(rules, truth, rng):
 
     def submit(predictions):
         nonlocal state
-        answer = rules.policy.release(rules.metric.measure(truth[public], predictions[public]), state=state, rng=rng)
+        answer = rules.policy.release(
+            rules.plan.metric.measure(truth[public], predictions[public]), state=state, rng=rng
+        )
         state = answer.state
         return answer.text
 
@@ -122,11 +139,11 @@ def simulated(rules, truth, rng):
 def test_unscored_rows_do_not_mislead(metric):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 300)
-    rules = Rules(metric=metric, policy=Exact(), public_fraction=0.5, final=None)
+    rules = rules_of(metric=metric, policy=Exact(), public_fraction=0.5, final=None)
     submit, public = simulated(rules, truth, rng)
     found = attack_competition(
         submit,
-        rules.metric,
+        rules.plan.metric,
         rules.policy,
         public_fraction=rules.public_fraction,
         prior=np.full((300, 2), 0.5),
@@ -140,11 +157,11 @@ def test_unscored_rows_do_not_mislead(metric):
 def test_a_ladder_with_small_steps_is_climbed():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
-    rules = Rules(metric=Accuracy(), policy=Ladder(step=0.005), public_fraction=1.0)
+    rules = rules_of(metric=Accuracy(), policy=Ladder(step=0.005), public_fraction=1.0)
     submit, _ = simulated(rules, truth, rng)
     found = attack_competition(
         submit,
-        rules.metric,
+        rules.plan.metric,
         rules.policy,
         public_fraction=rules.public_fraction,
         prior=np.full((200, 2), 0.5),
@@ -157,7 +174,9 @@ def test_a_ladder_with_small_steps_is_climbed():
 def test_thresholdout_ends_the_attack_with_what_there_is():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
-    rules = Rules(metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5), public_fraction=1.0)
+    rules = rules_of(
+        metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5), public_fraction=1.0
+    )
     submit, _ = simulated(rules, truth, rng)
 
     def refused(predictions):
@@ -170,7 +189,7 @@ def test_thresholdout_ends_the_attack_with_what_there_is():
             raise OracleError(str(error)) from None
 
     found = attack_competition(
-        refused, rules.metric, rules.policy, prior=np.full((200, 2), 0.5), submissions=500, rng=rng
+        refused, rules.plan.metric, rules.policy, prior=np.full((200, 2), 0.5), submissions=500, rng=rng
     )
     assert found.submissions < 500
 
@@ -189,7 +208,7 @@ def test_the_baseline_knows_the_features_alone():
 def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
     engine = Engine.open(ServerSettings(folder=tmp_path))
     create_titanic(engine)
-    assert engine.board("titanic").rules == Rules(metric=LogLoss(floor=0.01))
+    assert engine.board("titanic").rules == rules_of(metric=LogLoss(floor=0.01))
     found = replay_attack(engine, "titanic", serving=running, rng=np.random.default_rng(0))
     assert found.passes(0.02)
     assert found.submissions == 100
@@ -197,12 +216,12 @@ def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
     engine.close()
 
 
-def test_the_final_score_is_attacked_over_http(tmp_path):
-    rules = Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=0.3, final=None)
+def test_the_final_score_is_attacked_over_http(tmp_path, beliefs):
+    rules = rules_of(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=0.3, final=None)
     engine = open_engine(tmp_path, rules)
-    found = replay_attack(engine, "coins", serving=running, submissions=1, rng=np.random.default_rng(0))
+    found = replay_attack(engine, "coins", serving=running, submissions=1, prior=beliefs, rng=np.random.default_rng(0))
     assert "final" not in found.attack  # the only submission asks the live scores
-    found = replay_attack(engine, "coins", serving=running, submissions=3, rng=np.random.default_rng(0))
+    found = replay_attack(engine, "coins", serving=running, submissions=3, prior=beliefs, rng=np.random.default_rng(0))
     assert (found.submissions, found.attack) == (3, "Bayes' rule over all scores, and over the final one")
     assert not engine.competition("coins").finished
     engine.close()
@@ -233,8 +252,8 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
 
 
 @pytest.mark.parametrize("policy", [Exact(), Laplace(epsilon=5.0)])
-def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, policy):
-    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=policy, public_fraction=1.0))
+def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, beliefs, policy):
+    engine = open_engine(tmp_path, rules_of(metric=Accuracy(), policy=policy, public_fraction=1.0))
     send, made = ServerClient._send, itertools.count()
 
     def break_off(self, method, *rest):
@@ -244,12 +263,12 @@ def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, mon
 
     monkeypatch.setattr(ServerClient, "_send", break_off)
     with pytest.raises(TacitError, match="was interrupted and has no result"):
-        replay_attack(engine, "coins", serving=running, submissions=60, rng=np.random.default_rng(0))
+        replay_attack(engine, "coins", serving=running, submissions=60, prior=beliefs, rng=np.random.default_rng(0))
     engine.close()
 
 
 def test_a_submission_whose_connection_was_closed_is_sent_again_and_counts_once(tmp_path):
-    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
+    engine = open_engine(tmp_path, rules_of(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
     joined = engine.register(engine.invite("coins"), name="A")
     with running(engine) as url, ServerClient(url=url, token=joined.token) as client:
         first = client.submit("coins", TRUTH)

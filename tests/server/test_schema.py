@@ -14,8 +14,9 @@ from schemathesis import GenerationMode
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import CompetitionTerms, Engine, RequestRate, Rules, ServerLimits, ServerSettings
+from tacit.server import CompetitionTerms, Engine, RequestRate, ServerLimits, ServerSettings
 from tacit.server.app import create_app
+from tests.server.rules import rules_of
 
 FREE = RequestRate(per_minute=10**7, burst=10**6)
 EXAMPLES = 8
@@ -24,7 +25,7 @@ EXAMPLES = 8
 @contextmanager
 def toy() -> Iterator[Engine]:
     """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
-    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
+    rules = rules_of(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
     terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
         engine = Engine.open(ServerSettings(folder=Path(folder)))

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EndpointAttack", "plan"]
 
+_SKLEARN = f"log_loss:floor={2.0**-52!r}"
+
 Metric = Annotated[
     str,
     typer.Option(
-        help="What the host shows, as scikit-learn and torch compute it: log_loss, brier, softmax, sigmoid, bce, "
-        "accuracy, f1, auc, rmse or mae."
+        metavar="NAME[:KEY=VALUE,...]",
+        help="What the host shows: log_loss (floor; the default is scikit-learn's), brier, accuracy, f1, auc, rmse or "
+        "mae, or of torch softmax, sigmoid or bce.",
     ),
 ]
 Policy = Annotated[
@@ -45,18 +48,18 @@ Method = Annotated[
 
 def plan(
     rows: Annotated[int, typer.Option(help="Rows that the host scores.")],
-    classes: Annotated[int, typer.Option(help="Number of labels.")] = 2,
-    metric: Metric = "log_loss",
+    class_count: Annotated[int, typer.Option(help="Number of classes.")] = 2,
+    metric: Metric = _SKLEARN,
     policy: Policy = "exact",
-    limit_per_day: Annotated[int | None, typer.Option(help="Submissions per day that the host allows.")] = None,
+    per_day: Annotated[int | None, typer.Option(help="Submissions per day that the host allows.")] = None,
     method: Method = "best",
     as_json: AsJson = False,
 ) -> None:
     """Compute how many submissions reveal every label, and how many days that takes.
 
-    Example: tacit scores plan --rows 2201 --metric log_loss --policy rounded:decimals=5 --limit-per-day 5
+    Example: tacit scores plan --rows 2201 --policy rounded:decimals=5 --per-day 5
     """
-    chosen = _plan(metric, rows=rows, classes=classes, policy=policy, method=method, limit_per_day=limit_per_day)
+    chosen = _plan(metric, rows=rows, class_count=class_count, policy=policy, method=method, per_day=per_day)
     if as_json:
         typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
     else:
@@ -71,8 +74,14 @@ class EndpointAttack:
         str | None, typer.Option(help="A scoring endpoint that you own; it takes predictions and returns a score.")
     ] = None
     rows: Annotated[int | None, typer.Option(help="With --url: rows that the host scores.")] = None
-    classes: Annotated[int | None, typer.Option(help="With --url: number of labels. Default: 2.")] = None
-    metric: Annotated[str | None, typer.Option(help="With --url: what the host shows. Default: log_loss.")] = None
+    class_count: Annotated[int | None, typer.Option(help="With --url: number of classes. Default: 2.")] = None
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:KEY=VALUE,...]",
+            help="With --url: what the host shows, as in tacit scores plan. Default: scikit-learn's log loss.",
+        ),
+    ] = None
     policy: Annotated[
         str | None, typer.Option(metavar="NAME[:KEY=VALUE,...]", help="With --url: how it answers. Default: exact.")
     ] = None
@@ -125,15 +134,15 @@ class EndpointAttack:
             if path is not None:  # submissions may be few: no file may fail after they are made
                 check_out(path, written=written, force=replaced)
         chosen = _plan(
-            self.metric or "log_loss",
+            self.metric or _SKLEARN,
             rows=self.rows,
-            classes=self.classes or 2,
+            class_count=2 if self.class_count is None else self.class_count,
             policy=self.policy or "exact",
             method=given["method"] or "best",
         )
         order = None if given["seed"] is None else rng_of(given["seed"]).permutation(self.rows)
         outcome = _infer(self._oracle(), chosen, order=order, state=self.state, out=out, force=force)
-        _print(self.metric or "log_loss", chosen, outcome, as_json=given["as_json"])
+        _print(self.metric or _SKLEARN, chosen, outcome, as_json=given["as_json"])
 
     def _oracle(self) -> HttpOracle:
         from tacit.privacy.errors import InvalidInput
@@ -156,21 +165,27 @@ class EndpointAttack:
 
 
 def _plan(
-    metric: str, *, rows: int, classes: int, policy: str, method: str, limit_per_day: int | None = None
+    metric: str, *, rows: int, class_count: int, policy: str, method: str, per_day: int | None = None
 ) -> AttackPlan:
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.rounding import check_count
     from tacit.privacy.settings import read_choice
-    from tacit.scores.attacks import host_metric
     from tacit.scores.attacks.attack import plan_by_method
     from tacit.scores.methods import AttackMethod
+    from tacit.scores.metrics import HostMetric
     from tacit.scores.policies import Bounded, Exact, Rounded
 
-    return plan_by_method(
+    check_count(class_count, name="class_count", least=2)
+    planned = plan_by_method(
         read_choice(AttackMethod, method, field="method"),
-        host_metric(metric, classes=classes),
+        read_choice(HostMetric, metric, field="metric").for_classes(class_count),
         rows=rows,
         policy=read_choice(Exact | Rounded | Bounded, policy, field="policy"),
-        limit_per_day=limit_per_day,
+        per_day=per_day,
     )
+    if planned.classes != class_count:
+        raise InvalidInput(f"must be {planned.classes} for {metric}, got {class_count}", field="class_count")
+    return planned
 
 
 def _infer(
@@ -247,7 +262,7 @@ def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json
 def _describe(chosen: AttackPlan) -> str:
     about = "About " if chosen.design.expected else ""
     labels = "the 1 label" if chosen.rows == 1 else f"all {chosen.rows:,} labels"
-    days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.limit_per_day:,} per day"
+    days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.per_day:,} per day"
     return (
         f"{about}{_counted(chosen.queries, 'submission')} {'reveals' if chosen.queries == 1 else 'reveal'} {labels}"
         f"{days}: {chosen.labels_per_query:.1f} per query.\n{_ceiling(chosen)}"

@@ -38,7 +38,7 @@ from tacit.privacy.settings import Setting, choices_of, read_choice, settings_of
 from tacit.privacy.targets import Overwrite, check_target
 from tacit.privacy.words import split_words
 
-__all__ = ["SIDES", "attack_command", "learn_command", "option", "protect_command", "surface_app"]
+__all__ = ["SIDES", "attack_command", "field_option", "learn_command", "option", "protect_command", "surface_app"]
 
 SIDES = ("protect", "learn", "attack")
 
@@ -104,7 +104,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         option("seed", words.SEED, None),
         option("as_json", AsJson, False),
     ]
-    fields = [_field(one) for one in settings]
+    fields = [field_option(one) for one in settings]
     return _command(protect, surface, [option("table", words.TABLE), *fields, *extras, *common])
 
 
@@ -233,7 +233,7 @@ def option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _field(setting: Setting) -> inspect.Parameter:
+def field_option(setting: Setting) -> inspect.Parameter:
     """A plan's field as an option; the plan parses the words, so command, file and Python have the same errors."""
     shown = "" if setting.required or setting.default in (None, (), {}) else to_words(setting.default)
     if setting.kind is bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import date
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Union
+from typing import Any, ClassVar, Literal, Self, Union
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.scalars import SCALARS, FrozenMapping, Unreadable, read_word
@@ -123,6 +123,11 @@ class Choice:
     def to_json(self) -> dict[str, Any]:
         """Return the name and all parameters as plain JSON."""
         return {"name": self.name, **{one.name: to_plain(getattr(self, one.name)) for one in settings_of(type(self))}}
+
+    @property
+    def unbound(self) -> Self:
+        """The choice as it is written, without what a plan and data bind."""
+        return replace(self, **{one.name: one.default for one in fields(self) if one.metadata.get("bound")})
 
     def __str__(self) -> str:
         return to_words(self)

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from tacit.privacy import plan
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.settings import about, read_choice
+from tacit.privacy.settings import about
 from tacit.privacy.trial import Trial
 from tacit.privacy.unit import Unit
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Rmse
@@ -80,7 +80,7 @@ class Plan(plan.Plan):
 
     def _check_unbound(self, name: str, why: str) -> None:
         given = getattr(self, name)
-        if read_choice(type(given), given.to_json()) != given:
+        if given != given.unbound:
             raise InvalidInput(f"must be given as {given}, got {given!r}: its {why}", field=name)
 
     @property

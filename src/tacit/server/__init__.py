@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from tacit.server.client import ServerClient
     from tacit.server.engine import Engine
     from tacit.server.limits import RequestRate, ServerLimits
+    from tacit.server.plan import CompetitionPlan
     from tacit.server.rules import Rules
     from tacit.server.settings import ServerSettings
     from tacit.server.terms import CompetitionTerms
 
 __all__ = [
+    "CompetitionPlan",
     "CompetitionTerms",
     "Engine",
     "RequestRate",
@@ -31,6 +33,7 @@ __getattr__ = lazy_names(  # a client needs no web framework
     Engine="engine",
     ServerLimits="limits",
     RequestRate="limits",
+    CompetitionPlan="plan",
     Rules="rules",
     ServerSettings="settings",
     CompetitionTerms="terms",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.settings import settings_of
 from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
@@ -21,6 +22,7 @@ from tacit.server.payloads import (
     RegistrationRequest,
     ReplayRequest,
 )
+from tacit.server.plan import CompetitionPlan
 from tacit.server.records import (
     Competition,
     FinalPlace,
@@ -219,8 +221,12 @@ def _for_teams(routes: APIRouter) -> None:
 def _terms(body: CompetitionRequest, engine: Engine) -> CompetitionTerms:
     """Return a request's terms, or raise with one sentence."""
     given = body.model_dump(exclude={"features", "labels"})
-    rules = {spec.name: given.pop(spec.name) for spec in fields(Rules)}
-    return CompetitionTerms(rules=Rules.from_json(rules, own=engine.settings.own_metrics), **given)
+    plan, rules = (
+        {one.name: given.pop(one.name) for one in settings_of(kind) if one.name in given and one.name != "delta"}
+        for kind in (CompetitionPlan, Rules)
+    )
+    custom = engine.settings.custom_metrics
+    return CompetitionTerms(rules=Rules.from_json({"plan": plan, **rules}, custom=custom), **given)
 
 
 def _encode(text: str, *, name: str) -> bytes:

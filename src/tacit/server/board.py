@@ -25,6 +25,7 @@ class CompetitionBoard:
 
     id: int
     rules: Rules
+    metric: Metric
     features: FeatureRows = field(repr=False)
     labels: PrivateLabels = field(repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
@@ -40,11 +41,11 @@ class CompetitionBoard:
     @property
     def columns(self) -> tuple[str, ...]:
         """The header of a submission."""
-        return columns_of(self.rules.metric)
+        return columns_of(self.metric)
 
     def check(self, predictions: ArrayLike) -> NDArray[np.float64]:
         """Return predictions as the metric reads them, or raise; labels have no part in it."""
-        return self.rules.metric.check(predictions, rows=len(self.index))
+        return self.metric.check(predictions, rows=len(self.index))
 
     def digest(self, predictions: NDArray[np.float64]) -> str:
         """Return what makes two submissions the same: the SHA-256 of the predictions as the metric reads them.
@@ -52,7 +53,7 @@ class CompetitionBoard:
         File names, column order, number formats and white space do not count; a prediction that differs in its last
         bit does, and is scored and charged again.
         """
-        head = f"{self.rules.metric.name} {predictions.shape}\n".encode()
+        head = f"{self.metric.name} {predictions.shape}\n".encode()
         return hashlib.sha256(head + np.ascontiguousarray(predictions, dtype="<f8").tobytes()).hexdigest()
 
     def order(self, ids: Sequence[str], predictions: ArrayLike) -> NDArray[np.float64]:
@@ -70,7 +71,7 @@ class CompetitionBoard:
     def measure(self, predictions: NDArray[np.float64], *, final: bool = False) -> Measurement:
         """Return the exact score, hidden, on the public rows, or for the final ranking on the private ones."""
         rows = ~self.labels.public_rows if final else self.labels.public_rows
-        return self.rules.metric.measure(self.labels.codes[rows], predictions[rows])
+        return self.metric.measure(self.labels.codes[rows], predictions[rows])
 
 
 def columns_of(metric: Metric) -> tuple[str, ...]:

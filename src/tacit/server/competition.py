@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
@@ -26,7 +26,7 @@ _UNLIMITED = ServerLimits(rows=2**31, columns=2**31, cell=2**31)  # what was let
 
 COMPETITIONS = select(
     COMPETITION,
-    select(func.count()).where(TEAM.c.competition == COMPETITION.c.id).scalar_subquery().label("teams"),
+    select(func.count()).where(TEAM.c.competition == COMPETITION.c.id).scalar_subquery().label("joined"),
 )
 """All competitions, with the number of their teams."""
 
@@ -42,27 +42,28 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
     return row
 
 
-def rules_of(row: RowMapping, *, own: Mapping[str, CustomMetric]) -> Rules:
+def rules_of(row: RowMapping, *, custom: Iterable[CustomMetric]) -> Rules:
     """Return a competition's rules."""
-    return Rules.from_json(json.loads(row["rules"]), own=own)
+    return Rules.from_json(json.loads(row["rules"]), custom=custom)
 
 
 def describe(row: RowMapping, rules: Rules) -> Competition:
     """Return what everybody may know."""
+    metric = rules.plan.metric.for_classes(row["classes"])
     return Competition(
         slug=row["slug"],
         name=row["name"],
         description=row["description"],
-        metric=rules.metric.name,
+        metric=metric.name,
         rules=rules.describe(),
-        lower_is_better=rules.metric.lower_is_better,
+        lower_is_better=metric.lower_is_better,
         rows=row["rows"],
         classes=row["classes"],
-        columns=columns_of(rules.metric),
-        per_team=rules.per_team,
+        columns=columns_of(metric),
+        submissions=rules.plan.submissions,
         per_day=rules.per_day,
-        teams=row["teams"],
-        most_teams=row["most_teams"],
+        joined=row["joined"],
+        teams=rules.teams,
         opens=_moment(row["opens"]),
         closes=_moment(row["closes"]),
         public=row["public"],
@@ -75,6 +76,7 @@ def insert_competition(
     connection: Connection,
     terms: CompetitionTerms,
     *,
+    classes: int,
     features: FeatureRows,
     labels: PrivateLabels,
     data_set: str | None,
@@ -91,11 +93,10 @@ def insert_competition(
             rules=json.dumps(terms.rules.to_json()),
             opens=_text(terms.opens),
             closes=_text(terms.closes),
-            most_teams=terms.most_teams,
             public=terms.public,
             delta=terms.delta,
             rows=len(labels.codes),
-            classes=terms.rules.metric.classes,
+            classes=classes,
             data_set=data_set,
             parted=parted,
             time=now,
@@ -117,6 +118,7 @@ def read_board(connection: Connection, competition: RowMapping, *, rules: Rules,
     return CompetitionBoard(
         id=competition["id"],
         rules=rules,
+        metric=rules.plan.metric.for_classes(competition["classes"]),
         features=FeatureRows.read(contents["features"], limits=_UNLIMITED),
         labels=PrivateLabels.from_bytes(opened),
     )

@@ -33,7 +33,10 @@ class ServerDatabase(Database):
     name = "database"
     refusal = InvalidInput
     schema = Schema(
-        package="tacit.server", table="server_migration", revisions=("0001", "0002"), application_id=_APPLICATION_ID
+        package="tacit.server",
+        table="server_migration",
+        revisions=("0001", "0002", "0003"),
+        application_id=_APPLICATION_ID,
     )
     journal = "WAL"
     pool = {"poolclass": QueuePool, "pool_size": 8, "max_overflow": 8, "pool_pre_ping": True}  # noqa: RUF012

@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterable
 
 from tacit.data import titanic
-from tacit.scores.metrics import LogLoss
 from tacit.server.engine import Engine
 from tacit.server.errors import Conflict
+from tacit.server.plan import CompetitionPlan
 from tacit.server.records import Competition
 from tacit.server.rules import Rules
 from tacit.server.terms import CompetitionTerms
@@ -24,7 +24,7 @@ _DESCRIPTION = (
 
 def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> CompetitionTerms:
     """Return the terms of the demo: log loss of capped probabilities, and the default rules."""
-    chosen = rules or Rules(metric=LogLoss())
+    chosen = rules or Rules(plan=CompetitionPlan())
     return CompetitionTerms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 

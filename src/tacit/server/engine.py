@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sqlalchemy import insert
 
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.metrics import Metric
 from tacit.server import standings
 from tacit.server.access import Access
 from tacit.server.competition import COMPETITIONS, find, insert_competition
@@ -21,9 +22,9 @@ from tacit.server.copies import clear_copies, copy_folder
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Conflict, Forbidden
 from tacit.server.finals import release_final
-from tacit.server.host_files import FeatureRows, PrivateLabels
+from tacit.server.host_files import FeatureRows, PrivateLabels, encode_labels, read_labels
 from tacit.server.inspection import SubmissionInspector
-from tacit.server.joining import find_invited, insert_team, reserve
+from tacit.server.joining import check_room, find_invited, insert_team, reserve
 from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.limits import RequestRate
 from tacit.server.records import Competition, FinalPlace, Registration, Score, Team
@@ -53,9 +54,10 @@ class Engine(Access):
     >>> import tempfile
     >>> from pathlib import Path
     >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.server.rules import Rules
+    >>> from tacit.server import CompetitionPlan, Rules
     >>> engine = Engine.open(ServerSettings(folder=Path(tempfile.mkdtemp())))
-    >>> terms = CompetitionTerms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), public_fraction=1.0))
+    >>> rules = Rules(plan=CompetitionPlan(metric=Accuracy()), public_fraction=1.0)
+    >>> terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
     >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
     >>> score = engine.submit(joined.team, [0, 1, 1]).result()
@@ -93,14 +95,14 @@ class Engine(Access):
         features
             A header and a row for each prediction; a column ``id`` names the rows. Everybody may read it.
         labels
-            The columns ``id`` and one more, or one alone in the features' order.
+            The plan's label column or one column alone, with the ids or in the features' order.
         """
         rows = FeatureRows.read(features, limits=self.settings.limits)
-        names = PrivateLabels.read(labels, ids=rows.ids, limits=self.settings.limits)
-        codes = PrivateLabels.encode(names, metric=terms.rules.metric)
+        names = read_labels(labels, ids=rows.ids, label=terms.rules.plan.label, limits=self.settings.limits)
+        metric, codes = encode_labels(names, terms.rules.plan)
         public = terms.rules.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
-        terms.rules.check(public=int(public.sum()), private=int((~public).sum()))
-        self._insert(terms, rows, PrivateLabels(codes=codes, public_rows=public), names)
+        terms.rules.check(metric, public=int(public.sum()), private=int((~public).sum()))
+        self._insert(terms, metric, rows, PrivateLabels(codes=codes, public_rows=public), names)
         return self.competition(terms.slug)
 
     def invite(self, slug: str) -> str:
@@ -122,6 +124,7 @@ class Engine(Access):
             if self._describe(competition).is_closed(self.settings.clock()):
                 raise Forbidden("the competition is closed")
             rules = self._rules(competition)
+            check_room(connection, competition, teams=rules.teams)
             entry = reserve(self._accounts, competition, rules, invite=bytes(invite["code"]))
             team = insert_team(
                 connection,
@@ -197,11 +200,11 @@ class Engine(Access):
         board = self.board(slug)
         with self._database.reading() as connection:
             competition = find(connection, slug)
+        rules = board.rules if submissions is None else board.rules.without_limit(submissions)
         terms = CompetitionTerms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
-            rules=board.rules if submissions is None else replace(board.rules, per_team=submissions, per_day=None),
-            most_teams=max(1_000, competition["most_teams"]),
+            rules=replace(rules, teams=max(1_000, rules.teams)),
             public=False,  # it is served on a port, and nobody's scores there are charged
             delta=competition["delta"],
         )
@@ -210,12 +213,14 @@ class Engine(Access):
             settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
             copy = Engine(settings, key=ServerKey.new())
             try:
-                copy._insert(terms, board.features, board.labels, board.labels.codes.astype(str).tolist())
+                copy._insert(terms, board.metric, board.features, board.labels, board.labels.codes.astype(str).tolist())
                 yield copy
             finally:
                 copy.close()
 
-    def _insert(self, terms: CompetitionTerms, features: FeatureRows, labels: PrivateLabels, names: list[str]) -> None:
+    def _insert(
+        self, terms: CompetitionTerms, metric: Metric, features: FeatureRows, labels: PrivateLabels, names: list[str]
+    ) -> None:
         """Store a competition; its labels are known to the ledger first."""
         with self._lock, self._database.founding() as connection:
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
@@ -224,6 +229,7 @@ class Engine(Access):
             insert_competition(
                 connection,
                 terms,
+                classes=metric.classes,
                 features=features,
                 labels=labels,
                 data_set=data_set,
@@ -236,7 +242,7 @@ class Engine(Access):
         """Return the labels' name in the ledger, None without a guarantee, and whether it knows this split as parts."""
         known = self._accounts.knows(names)
         parted = split and known is None
-        budget = labels_budget(terms.rules, teams=terms.most_teams, delta=terms.delta, parted=parted)
+        budget = labels_budget(terms.rules, delta=terms.delta, parted=parted)
         if budget is None:
             return None, False
         if known is not None:

@@ -32,7 +32,7 @@ def release_final(
     The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
     finds the standing charge, adds what teams that came meanwhile cost, and draws the noise again, which nobody saw.
     """
-    lower = board.rules.metric.lower_is_better
+    lower = board.metric.lower_is_better
     best = best_submissions(connection, competition["id"], lower=lower)
     public_ranks = ranks([score.released for _, _, score, _ in best])
     if bool(board.labels.public_rows.all()):

@@ -50,7 +50,7 @@ class LeakForecast:
 
 
 def forecast(
-    rules: Rules, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
+    rules: Rules, metric: Metric, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
 ) -> LeakForecast:
     """Compute what a competition's rules are expected to leak.
 
@@ -60,6 +60,8 @@ def forecast(
 
     Parameters
     ----------
+    metric
+        The plan's, for the classes of the labels.
     doubt
         For each row the chance of its second likeliest label by the features alone, at most 1/2; default: 1/2, as if
         nothing were known.
@@ -70,35 +72,37 @@ def forecast(
     --------
     >>> from tacit.scores.metrics import LogLoss
     >>> from tacit.scores.policies import Rounded
-    >>> rules = Rules(metric=LogLoss(), policy=Rounded(decimals=5), per_team=1000, per_day=5, public_fraction=1.0)
-    >>> print(forecast(rules, rows=2201).sentence)
+    >>> from tacit.server.plan import CompetitionPlan
+    >>> plan = CompetitionPlan(policy=Rounded(decimals=5), epsilon=None, submissions=1000)
+    >>> print(forecast(Rules(plan=plan, per_day=5, public_fraction=1.0), LogLoss(), rows=2201).sentence)
     176 submissions reveal all 2,201 labels, 12.5 per submission; at 5 per day that takes 36 days.
     """
     check_count(rows, name="rows")
-    shown = rules.policy.shown_in_all(submissions=rules.per_team)
+    shown = rules.policy.shown_in_all(submissions=rules.plan.submissions)
     if shown is not None:
         return _silent(shown[0], f"Not by this attack: {shown[1]}")
     doubt = np.full(rows, 0.5) if doubt is None else doubt
     known = float(1 - doubt.mean()) if known is None else known
-    planned = None if rules.is_split or rules.policy.error is None else _planned(rules, rows, known=known)
+    planned = None if rules.is_split or rules.policy.error is None else _planned(rules, metric, rows, known=known)
     if planned is not None:
         return planned
-    noise = _noise(rules.metric, rules.policy, rows=_share(rows, rules.public_fraction))
+    noise = _noise(metric, rules.policy, rows=_share(rows, rules.public_fraction))
     if noise is None:
-        told = f"No attack on {rules.metric.title} under this policy is known here"
+        told = f"No attack on {metric.title} under this policy is known here"
         return _silent("none", f"{told}; that does not mean that none exists.")
-    return _together(rules, rows, doubt, noise, known=known)
+    return _together(rules, metric, rows, doubt, noise, known=known)
 
 
-def _planned(rules: Rules, rows: int, *, known: float) -> LeakForecast | None:
+def _planned(rules: Rules, metric: Metric, rows: int, *, known: float) -> LeakForecast | None:
     try:
-        found = plan_attack(rules.metric, rows=rows, policy=rules.policy, limit_per_day=rules.per_day)
+        found = plan_attack(metric, rows=rows, policy=rules.policy, per_day=rules.per_day)
         queries = found.queries
     except InvalidInput:  # no attack is known, or rounding hides single rows
         return None
-    share = min(1.0, rules.per_team / queries)  # of the labels that the features do not reveal
+    share = min(1.0, rules.plan.submissions / queries)  # of the labels that the features do not reveal
     about = "About " if found.design.expected else ""
-    sentence = f"{about}{queries:,} submissions reveal all {rows:,} labels, {found.labels_per_query:.1f} per submission"
+    reveal = f"{about}{queries:,} submission{'s reveal' if queries != 1 else ' reveals'}"
+    sentence = f"{reveal} all {rows:,} labels, {found.labels_per_query:.1f} per submission"
     return LeakForecast(
         attack="one by one",
         labels_per_query=found.labels_per_query,
@@ -109,7 +113,9 @@ def _planned(rules: Rules, rows: int, *, known: float) -> LeakForecast | None:
     )
 
 
-def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> LeakForecast:
+def _together(
+    rules: Rules, metric: Metric, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float
+) -> LeakForecast:
     order = np.sort(doubt)[::-1]
     public = rules.public_fraction
 
@@ -117,16 +123,17 @@ def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float,
         return public * best_size(order, queries=queries, noise=noise)[1] / rows
 
     queries = _least(lambda count: gain(count) >= public * (_ALL - 1 + doubt.mean()))
-    budget = min(1.0, known + gain(rules.per_team) + _final_gain(rules, rows, order) / rows)
+    budget = min(1.0, known + gain(rules.plan.submissions) + _final_gain(rules, metric, rows, order) / rows)
     gained = (
-        f"One team's {rules.per_team:,} submissions are expected to raise the labels guessed correctly from "
+        f"One team's {rules.plan.submissions:,} submissions are expected to raise the labels guessed correctly from "
         f"{known:.1%} (features alone) to {budget:.1%}"
     ) + (", its final score included" if public < 1 else "")
     if queries is None:
         told = f"Not by this attack within {_MOST:,} submissions. {gained}."
     else:
         which = "nearly all labels" if public == 1 else f"nearly all labels behind the live scores ({public:.0%})"
-        told = f"About {queries:,} submissions reveal {which}{_when(rules, queries)} {gained}."
+        reveal = f"About {queries:,} submission{'s reveal' if queries != 1 else ' reveals'}"
+        told = f"{reveal} {which}{_when(rules, queries)} {gained}."
     return LeakForecast(
         attack="all scores together",
         labels_per_query=None if queries is None else rows * public / queries,
@@ -137,12 +144,12 @@ def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float,
     )
 
 
-def _final_gain(rules: Rules, rows: int, order: NDArray[np.float64]) -> float:
+def _final_gain(rules: Rules, metric: Metric, rows: int, order: NDArray[np.float64]) -> float:
     """Return how many more labels a team's one final score is expected to reveal."""
     private = 1 - rules.public_fraction
     if private <= 0:
         return 0.0
-    noise = _noise(rules.metric, rules.final_policy, rows=_share(rows, private))
+    noise = _noise(metric, rules.final_policy, rows=_share(rows, private))
     return 0.0 if noise is None else private * best_size(order, queries=1, noise=noise)[1]
 
 
@@ -171,10 +178,11 @@ def _days(rules: Rules, queries: int) -> int | None:
 
 def _when(rules: Rules, queries: int) -> str:
     days = _days(rules, queries)
-    at = "." if days is None else f"; at {rules.per_day:,} per day that takes {days:,} days."
-    if queries > rules.per_team:
-        teams = math.ceil(queries / rules.per_team)
-        at += f" One team's budget ends at {rules.per_team:,}: it takes {teams:,} teams that share their scores."
+    at = "." if days is None else f"; at {rules.per_day:,} per day that takes {days:,} day{'s' * (days != 1)}."
+    most = rules.plan.submissions
+    if queries > most:
+        teams = math.ceil(queries / most)
+        at += f" One team's budget ends at {most:,}: it takes {teams:,} teams that share their scores."
     return at
 
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric
 from tacit.server.limits import ServerLimits
+from tacit.server.plan import CompetitionPlan
 from tacit.server.prediction_file import quote
 
-__all__ = ["FeatureRows", "PrivateLabels"]
+__all__ = ["FeatureRows", "PrivateLabels", "encode_labels", "read_labels"]
 
 _ID = "id"
 _CATEGORIES = 50
@@ -78,48 +79,6 @@ class PrivateLabels:
 
     __str__ = __repr__
 
-    @staticmethod
-    def read(content: bytes, *, ids: Sequence[str], limits: ServerLimits) -> list[str]:
-        r"""Read a CSV file with the columns ``id`` and one more, or one alone, into the order of ``ids``.
-
-        Messages name a line or an id and never a label.
-        """
-        header, rows = _table(content, name="labels", limits=limits)
-        if len(rows) != len(ids):
-            raise InvalidInput(
-                f"must have one row for each of the {len(ids)} rows of features, got {len(rows)}", field="labels"
-            )
-        if _ID not in header and len(header) == 1:
-            found = [row[0] for row in rows]
-        elif _ID in header and len(header) == 2:
-            at = header.index(_ID)
-            named = {row[at].strip(): row[1 - at] for row in rows}
-            _check_ids([row[at].strip() for row in rows], name="labels")
-            missing = next((name for name in ids if name not in named), None)
-            if missing is not None:
-                raise InvalidInput(f"labels: the id {quote(missing)} of the features is missing")
-            found = [named[name] for name in ids]
-        else:
-            raise InvalidInput(
-                f"must have the columns id and label, or one column alone, got {len(header)}", field="labels"
-            )
-        return [label.strip() for label in found]
-
-    @staticmethod
-    def encode(labels: Sequence[str], *, metric: Metric) -> NDArray[Any]:
-        """Return what the metric reads: classes as 0..K-1 in sorted order, or numbers."""
-        if not metric.classes:
-            return metric.check_labels(_label_numbers(labels))
-        names = sorted(set(labels), key=_sort_key)
-        if len(names) > metric.classes or "" in names:
-            raise InvalidInput(
-                f"must be of {metric.classes} classes and none empty, got {len(names)} different values", field="labels"
-            )
-        code = {name: number for number, name in enumerate(names)}
-        if all(name.isdecimal() and int(name) < metric.classes for name in names):
-            code = {name: int(name) for name in names}  # labels that are codes already keep them
-        return metric.check_labels(np.array([code[label] for label in labels]))
-
     def to_bytes(self) -> bytes:
         """Return what is encrypted and stored."""
         return json.dumps({"codes": self.codes.tolist(), "public": self.public_rows.tolist()}).encode()
@@ -129,6 +88,51 @@ class PrivateLabels:
         """Read back what :meth:`to_bytes` wrote."""
         document = json.loads(content)
         return cls(codes=np.array(document["codes"]), public_rows=np.array(document["public"], dtype=bool))
+
+
+def read_labels(content: bytes, *, ids: Sequence[str], label: str, limits: ServerLimits) -> list[str]:
+    """Read the labels of a CSV file into the order of ``ids``; its column is ``label``, or the only one besides ``id``.
+
+    Messages name a line or an id and never a label.
+    """
+    header, rows = _table(content, name="labels", limits=limits)
+    if len(rows) != len(ids):
+        raise InvalidInput(
+            f"must have one row for each of the {len(ids)} rows of features, got {len(rows)}", field="labels"
+        )
+    others = [name for name in header if name != _ID]
+    if label not in others and len(others) != 1:
+        raise InvalidInput(
+            f"must have the column {quote(label)}, or one column besides id, got {len(others)}", field="labels"
+        )
+    at = header.index(label if label in others else others[0])
+    found = [row[at].strip() for row in rows]
+    if _ID not in header:
+        return found
+    named_by = [row[header.index(_ID)].strip() for row in rows]
+    _check_ids(named_by, name="labels")
+    named = dict(zip(named_by, found, strict=True))
+    missing = next((name for name in ids if name not in named), None)
+    if missing is not None:
+        raise InvalidInput(f"labels: the id {quote(missing)} of the features is missing")
+    return [named[name] for name in ids]
+
+
+def encode_labels(labels: Sequence[str], plan: CompetitionPlan) -> tuple[Metric, NDArray[Any]]:
+    """Return the plan's metric for these labels, and what it reads: 0..K-1 for the classes in order, or numbers.
+
+    Classes that the plan does not list are those that occur, sorted.
+    """
+    if not plan.metric.classes:
+        return plan.metric, plan.metric.check_labels(_label_numbers(labels))
+    names = plan.classes or tuple(sorted(set(labels), key=_sort_key))
+    if not set(labels) <= set(names) or "" in names:
+        raise InvalidInput("must be of the classes that are listed, and none empty", field="labels")
+    if len(names) < 2:
+        raise InvalidInput("must list the classes where all labels are the same, such as no,yes", field="classes")
+    metric = plan.metric.for_classes(len(names))
+    code = {name: number for number, name in enumerate(names)}
+    return metric, metric.check_labels(np.array([code[label] for label in labels]))
 
 
 def _table(content: bytes, *, name: str, limits: ServerLimits) -> tuple[list[str], list[list[str]]]:

@@ -117,7 +117,7 @@ class SubmissionInspector:
         ).scalars()
         found = inspect_submission(
             predictions,
-            classes=board.rules.metric.classes,
+            classes=board.metric.classes,
             features=self._study(row["slug"], board),
             earlier=[sketch for sketch in earlier if sketch],
         )

@@ -17,7 +17,7 @@ from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, INVITE, TEAM
 from tacit.server.submission import state_place
 
-__all__ = ["TEAMS", "find_invited", "insert_team", "reserve", "team_of"]
+__all__ = ["TEAMS", "check_room", "find_invited", "insert_team", "reserve", "team_of"]
 
 TEAMS = select(TEAM, COMPETITION.c.slug).join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
 """All teams, with the slugs of their competitions."""
@@ -30,7 +30,7 @@ def team_of(row: RowMapping) -> Team:
 
 
 def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[RowMapping, RowMapping]:
-    """Find and lock an unused invite and its competition, with room for a team of this name."""
+    """Find and lock an unused invite and its competition, where no team has this name."""
     found = connection.execute(select(INVITE).where(INVITE.c.code == code).with_for_update())
     invite = found.mappings().first()
     if invite is None:
@@ -42,10 +42,15 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
         raise Conflict("this invite was used already; ask the host for another one")
     if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
         raise Conflict("another team has this name; choose another one")
-    # counted by a statement of its own: PostgreSQL answers the one that waited for the lock as of before it waited
-    if connection.execute(select(func.count()).where(mine)).scalar_one() >= competition["most_teams"]:
-        raise Forbidden(f"all {competition['most_teams']} places are taken; ask the host")
     return invite, competition
+
+
+def check_room(connection: Connection, competition: RowMapping, *, teams: int) -> None:
+    """Raise where as many teams have joined as may."""
+    # counted by a statement of its own: PostgreSQL answers the one that waited for the lock as of before it waited
+    joined = select(func.count()).where(TEAM.c.competition == competition["id"])
+    if connection.execute(joined).scalar_one() >= teams:
+        raise Forbidden(f"all {teams} places are taken; ask the host")
 
 
 def reserve(accounts: LedgerAccounts, competition: RowMapping, rules: Rules, *, invite: bytes) -> str | None:

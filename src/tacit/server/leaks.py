@@ -67,7 +67,7 @@ class ReplayRunner:
 
     def start(self, engine: Engine, slug: str, *, submissions: int | None = None) -> None:
         """Begin a replay in the background."""
-        made = engine.board(slug).rules.per_team if submissions is None else submissions
+        made = engine.board(slug).rules.plan.submissions if submissions is None else submissions
         if not 1 <= made <= MOST_SUBMISSIONS:
             raise InvalidInput(
                 f"must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}", field="submissions"
@@ -115,6 +115,6 @@ def forecast_of(board: CompetitionBoard) -> LeakForecast:
     try:
         prior = prior_of(board)
     except InvalidInput:  # labels that are no classes
-        return forecast(board.rules, rows=rows)
+        return forecast(board.rules, board.metric, rows=rows)
     right = float((prior.argmax(axis=1) == board.labels.codes).mean())
-    return forecast(board.rules, rows=rows, doubt=doubt_of(prior), known=right)
+    return forecast(board.rules, board.metric, rows=rows, doubt=doubt_of(prior), known=right)

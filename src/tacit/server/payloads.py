@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from tacit.scores.metrics import LogLoss
 from tacit.server.leaks import MOST_SUBMISSIONS
+from tacit.server.plan import CompetitionPlan
 from tacit.server.rules import Rules
 
 __all__ = [
@@ -36,27 +36,31 @@ class _StrictRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-_DEFAULT = Rules(metric=LogLoss()).to_json()
+_DEFAULT = Rules(plan=CompetitionPlan())
 _Choice = Annotated[
     str | dict[str, Any], Field(description="NAME[:KEY=VALUE,...], or an object with name and parameters")
 ]
 
 
 class CompetitionRequest(_StrictRequest):
-    """A new competition; rules that are left out, all but the metric, are the recommended ones."""
+    """A new competition; what is left out of its plan and rules is what is recommended."""
 
     slug: Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=20_000)] = ""
-    metric: _Choice
-    policy: _Choice = _DEFAULT["policy"]
-    per_team: int = _DEFAULT["per_team"]
-    per_day: int | None = _DEFAULT["per_day"]
-    public_fraction: float = _DEFAULT["public_fraction"]
-    final: _Choice | None = _DEFAULT["final"]
+    label: Annotated[str, Field(max_length=1_024)] = _DEFAULT.plan.label
+    classes: Annotated[list[str], Field(min_length=2)] | str | None = None
+    metric: _Choice = str(_DEFAULT.plan.metric)
+    policy: _Choice = str(_DEFAULT.plan.policy)
+    epsilon: float | Literal["none"] | None = _DEFAULT.plan.epsilon
+    submissions: int = _DEFAULT.plan.submissions
+    per_day: int | Literal["none"] | None = _DEFAULT.per_day
+    public_fraction: float = _DEFAULT.public_fraction
+    final: _Choice = str(_DEFAULT.final)
+    final_epsilon: float | Literal["none"] | None = _DEFAULT.final_epsilon
+    teams: Annotated[int, Field(ge=1, le=100_000)] = _DEFAULT.teams
     opens: AwareDatetime | None = None
     closes: AwareDatetime | None = None
-    most_teams: Annotated[int, Field(ge=1, le=100_000)] = 20
     public: bool = True
     delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
     again: bool = False

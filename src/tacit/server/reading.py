@@ -46,7 +46,7 @@ class CompetitionReader:
         with self._database.reading() as connection:
             row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
             today = used_on(connection, row, day=self.settings.clock().date().isoformat())
-        total = max(0, rules.per_team - row["used"])
+        total = max(0, rules.plan.submissions - row["used"])
         left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
         return RemainingSubmissions(total=total, today=left)
 
@@ -83,7 +83,7 @@ class CompetitionReader:
         with self._database.reading() as connection:
             competition = find(connection, slug)
             return standings.leaderboard(
-                connection, competition["id"], lower=self._rules(competition).metric.lower_is_better
+                connection, competition["id"], lower=self._rules(competition).plan.metric.lower_is_better
             )
 
     def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
@@ -135,4 +135,4 @@ class CompetitionReader:
         return describe(row, self._rules(row))
 
     def _rules(self, row: RowMapping) -> Rules:
-        return rules_of(row, own=self.settings.own_metrics)
+        return rules_of(row, custom=self.settings.custom_metrics)

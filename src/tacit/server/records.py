@@ -40,7 +40,9 @@ class Competition:
     Parameters
     ----------
     metric, rules
-        The metric's name, and the policy, budget and split in plain sentences.
+        The metric as it is written, and the policy, budget and split in plain sentences.
+    joined, teams
+        How many teams have joined, and how many may.
     rows, classes
         How many predictions a submission holds; how many classes there are, 0 where labels are numbers.
     guarantee
@@ -56,10 +58,10 @@ class Competition:
     rows: int
     classes: int
     columns: tuple[str, ...]
-    per_team: int | None
+    submissions: int
     per_day: int | None
+    joined: int
     teams: int
-    most_teams: int
     opens: datetime | None
     closes: datetime | None
     public: bool

@@ -18,7 +18,6 @@ from tacit.scores.attacks.competition import AttackResult, Tell, attack_competit
 from tacit.server.board import CompetitionBoard
 from tacit.server.client import ServerClient, ServerUnreachable
 from tacit.server.engine import Engine
-from tacit.server.rules import Rules
 
 __all__ = ["ReplayProgress", "ReplayResult", "Serving", "prior_of", "replay_attack"]
 
@@ -95,7 +94,7 @@ def replay_attack(
         :func:`prior_of`.
     """
     board = engine.board(slug)
-    budget = board.rules.per_team if submissions is None else check_count(submissions, name="submissions")
+    budget = board.rules.plan.submissions if submissions is None else check_count(submissions, name="submissions")
     prior = prior_of(board) if prior is None else prior
     truth = board.labels.codes.astype(np.int64)
     baseline = float((prior.argmax(axis=1) == truth).mean())
@@ -108,7 +107,7 @@ def replay_attack(
     tell(0, budget, prior.argmax(axis=1))
     start = time.perf_counter()
     with engine.copy_for_replay(slug, submissions=budget) as copy, serving(copy) as url:
-        found = _attack(copy, slug, url, board.rules, prior=prior, submissions=budget, rng=rng, tell=tell)
+        found = _attack(copy, slug, url, board, prior=prior, submissions=budget, rng=rng, tell=tell)
     return ReplayResult(
         attack=found.attack,
         submissions=found.submissions,
@@ -123,7 +122,7 @@ def _attack(
     copy: Engine,
     slug: str,
     url: str,
-    rules: Rules,
+    board: CompetitionBoard,
     *,
     prior: NDArray[np.float64],
     submissions: int,
@@ -131,6 +130,7 @@ def _attack(
     tell: Tell,
 ) -> AttackResult:
     """Attack the live scores; in a split competition the last submission is kept for the final score."""
+    rules = board.rules
     final = rules.is_split and submissions > 1
     token = copy.register(copy.invite(slug), name="Attacker").token
     with ServerClient(url=url, token=token) as client, ServerClient(url=url, token=copy.new_admin_token()) as host:
@@ -148,7 +148,7 @@ def _attack(
         live = submissions - final
         found = attack_competition(
             submit,
-            rules.metric,
+            board.metric,
             rules.policy,
             public_fraction=rules.public_fraction,
             prior=prior,
@@ -159,7 +159,7 @@ def _attack(
         if final and found.submissions == live:
             found = attack_final_score(
                 submit_last,
-                rules.metric,
+                board.metric,
                 rules.final_policy,
                 private_fraction=1 - rules.public_fraction,
                 before=found,
@@ -173,7 +173,7 @@ def _attack(
 def prior_of(board: CompetitionBoard) -> NDArray[np.float64]:
     """Return calibrated beliefs about a competition's labels by the features alone, for the host."""
     codes = board.labels.codes
-    classes = board.rules.metric.classes or 2
+    classes = board.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():
         raise InvalidInput("must be classes for an attack to be replayed: these are numbers of a range", field="labels")
     labels = codes.astype(np.int64)

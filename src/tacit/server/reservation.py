@@ -18,7 +18,7 @@ _PARTIAL = 1.001
 
 def scores_reserved(rules: Rules) -> int:
     """Return how many scores that are charged a team can get at most."""
-    return rules.policy.scores_charged(rules.per_team)
+    return rules.policy.scores_charged(rules.plan.submissions)
 
 
 def team_guarantee(rules: Rules, *, delta: float = 0.0) -> AnyGuarantee:
@@ -31,7 +31,7 @@ def final_guarantee(rules: Rules, *, scores: int = 1, delta: float = 0.0) -> Any
     return _times(rules.final_policy.guarantee(), scores, delta=delta)
 
 
-def labels_budget(rules: Rules, *, teams: int, delta: float = 0.0, parted: bool = True) -> Guarantee | None:
+def labels_budget(rules: Rules, *, delta: float = 0.0, parted: bool = True) -> Guarantee | None:
     """Return what the labels may spend in all: as many teams as may join, and the final ranking; None: no guarantee.
 
     A label is either behind the leaderboard or behind the final ranking, so the larger of the two counts; both count
@@ -39,15 +39,16 @@ def labels_budget(rules: Rules, *, teams: int, delta: float = 0.0, parted: bool 
 
     Examples
     --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> print(labels_budget(Rules(metric=Accuracy()), teams=2))
+    >>> from tacit.server.plan import CompetitionPlan
+    >>> rules = Rules(plan=CompetitionPlan(epsilon=20, submissions=100), final_epsilon=5, teams=2)
+    >>> print(labels_budget(rules))
     epsilon 40 for one label
-    >>> print(labels_budget(Rules(metric=Accuracy()), teams=2, parted=False))
+    >>> print(labels_budget(rules, parted=False))
     epsilon 50 for one label
     """
-    counts = [(rules.policy.guarantee(), teams * scores_reserved(rules))]
+    counts = [(rules.policy.guarantee(), rules.teams * scores_reserved(rules))]
     if rules.is_split:
-        counts.append((final_guarantee(rules), teams))
+        counts.append((final_guarantee(rules), rules.teams))
     needs = [_sum(kept, count, delta=delta) for kept, count in counts if isinstance(kept, Guarantee)]
     if not parted and needs:
         return replace(needs[0], epsilon=round_up(sum((exact(need.epsilon) for need in needs), Fraction(0))), loss=None)

@@ -24,7 +24,6 @@ COMPETITION = Table(
     text("rules"),
     text("opens", nullable=True),
     text("closes", nullable=True),
-    count("most_teams"),
     flag("public"),
     number("delta"),
     count("rows"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +34,8 @@ class ServerSettings:
         The key that encrypts labels, made with mode 0600 at a server's first start; default: ``labels.key`` in the
         folder.
         The environment variable TACIT_SERVER_KEY goes first; with it no key is on disk.
-    own_metrics
-        The operator's own metrics by name; a function never comes from outside.
+    custom_metrics
+        The operator's own metrics; a function never comes from outside.
     secure_cookies
         Whether cookies are sent over HTTPS alone; right for every server that others reach.
     """
@@ -44,7 +44,7 @@ class ServerSettings:
     database: str | None = None
     ledger: str | None = None
     key_file: Path | None = None
-    own_metrics: Mapping[str, CustomMetric] = field(default_factory=dict)
+    custom_metrics: tuple[CustomMetric, ...] = ()
     limits: ServerLimits = field(default_factory=ServerLimits)
     secure_cookies: bool = False
     clock: Callable[[], datetime] = utc_now

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count, check_delta
+from tacit.privacy.rounding import check_delta
 from tacit.server.rules import Rules
 
 __all__ = ["SLUG", "CompetitionTerms", "check_line"]
@@ -27,8 +27,6 @@ class CompetitionTerms:
         The competition's name in addresses: small letters, digits and hyphens.
     opens, closes
         When submissions are taken, in UTC; None: at once, and until the host finishes it.
-    most_teams
-        How many teams may join; the ledger's budget is made for that many.
     public
         Whether anyone may see the leaderboard; else teams and the host alone.
     delta
@@ -43,7 +41,6 @@ class CompetitionTerms:
     description: str = ""
     opens: datetime | None = None
     closes: datetime | None = None
-    most_teams: int = 20
     public: bool = True
     delta: float = 0.0
     again: bool = False
@@ -56,12 +53,12 @@ class CompetitionTerms:
         check_line(self.name, name="name", longest=_NAME)
         if len(self.description) > _DESCRIPTION or not _is_text(self.description):
             raise InvalidInput(f"must be text of at most {_DESCRIPTION} characters", field="description")
-        check_count(self.most_teams, name="most_teams")
         most = _SCORES if self.delta == 0 else _COMPOSED
-        if self.most_teams * self.rules.per_team > most:
+        teams, submissions = self.rules.teams, self.rules.plan.submissions
+        if teams * submissions > most:
             raise InvalidInput(
-                f"most_teams times per_team must be at most {most}{' with a delta' if self.delta else ''}, "
-                f"got {self.most_teams} times {self.rules.per_team}"
+                f"teams times submissions must be at most {most}{' with a delta' if self.delta else ''}, "
+                f"got {teams} times {submissions}"
             )
         check_delta(self.delta)
         _check_dates(self.opens, self.closes)

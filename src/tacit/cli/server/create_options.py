@@ -1,70 +1,53 @@
-"""The options of ``tacit scores host create``."""
+"""The parameters of ``tacit scores host create``: two files, the fields of plan and rules, and what the page shows."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Closes",
-    "Description",
-    "FeatureFile",
-    "FinalPolicy",
-    "HiddenLabels",
-    "LivePolicy",
-    "MostTeams",
-    "Opens",
-    "PageName",
-    "PerDay",
-    "PerTeam",
-    "Private",
-    "PublicFraction",
-    "ScoredBy",
-    "Slug",
-]
+from tacit.cli.options import AsJson
+from tacit.cli.server.connection import Token, Url
+from tacit.cli.surface import field_option, option
+from tacit.privacy.settings import settings_of
+from tacit.server.plan import CompetitionPlan
+from tacit.server.rules import Rules
 
-_CHOICE = "NAME[:KEY=VALUE,...]"
+__all__ = ["PARAMETERS", "RULES"]
 
-Slug = Annotated[str, typer.Argument(help="Short name in addresses: lowercase letters, digits and hyphens.")]
-FeatureFile = Annotated[Path, typer.Option(help="A CSV file that everybody can read; a column id names the rows.")]
-HiddenLabels = Annotated[
-    Path, typer.Option(help="A CSV file that the server never shows: id and label, or one column.")
-]
-PageName = Annotated[str | None, typer.Option(help="Name on the pages. Default: the short name.")]
-Description = Annotated[str, typer.Option(help="Plain text for the teams.")]
-ScoredBy = Annotated[
-    str,
-    typer.Option(
-        metavar=_CHOICE,
-        help="log_loss (classes, floor), brier (classes), accuracy (classes), auc or f1 (classes, class_floor), "
-        "rmse, mae.",
+_OF_PLAN = ("label", "classes", "metric", "policy", "epsilon", "submissions")
+_SETTINGS = {one.name: one for one in settings_of(CompetitionPlan)}
+
+RULES = [field_option(one) for one in (*(_SETTINGS[name] for name in _OF_PLAN), *settings_of(Rules))]
+"""The options that make the plan and the rules, in the server's words."""
+
+PARAMETERS = [
+    option(
+        "slug", Annotated[str, typer.Argument(help="Short name in addresses: lowercase letters, digits and hyphens.")]
     ),
-]
-LivePolicy = Annotated[
-    str | None,
-    typer.Option(
-        metavar=_CHOICE,
-        help="laplace (epsilon), thresholdout (epsilon, threshold, refreshes), ladder (step), rounded (decimals) "
-        "or exact. Default: laplace:epsilon=0.2.",
+    option(
+        "data",
+        Annotated[str, typer.Option(metavar="FILE", help="What teams get, a CSV file; a column id names the rows.")],
     ),
-]
-PerTeam = Annotated[int, typer.Option(help="Submissions per team, in total.")]
-PerDay = Annotated[int, typer.Option(help="Submissions per team and day; 0: no limit.", min=0)]
-PublicFraction = Annotated[
-    float,
-    typer.Option(
-        help="Share of rows that live scores use; the others decide the final ranking, released once. "
-        "1: all rows, and the leaderboard is final."
+    option(
+        "truth",
+        Annotated[
+            str,
+            typer.Option(metavar="FILE", help="The labels, a CSV file that never leaves the server; ids as in --data."),
+        ],
     ),
+    *RULES,
+    option("name", Annotated[str | None, typer.Option(help="Name on the pages. Default: the short name.")], None),
+    option("description", Annotated[str, typer.Option(help="Plain text for the teams.")], ""),
+    option("opens", Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")], None),
+    option("closes", Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")], None),
+    option(
+        "private",
+        Annotated[bool, typer.Option("--private", help="Show the leaderboard to teams and host alone.")],
+        False,
+    ),
+    option("url", Url, "http://127.0.0.1:8000"),
+    option("token", Token, ""),
+    option("as_json", AsJson, False),
 ]
-FinalPolicy = Annotated[
-    str | None,
-    typer.Option(metavar=_CHOICE, help="How each team's one final score is released. Default: laplace:epsilon=5."),
-]
-MostTeams = Annotated[int, typer.Option(help="The most teams; the ledger reserves epsilon for that many.")]
-Opens = Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")]
-Closes = Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")]
-Private = Annotated[bool, typer.Option("--private", help="Show the leaderboard to teams and host only.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,23 +12,7 @@ import typer
 from tacit.cli.listing import Listing
 from tacit.cli.options import AsJson
 from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
-from tacit.cli.server.create_options import (
-    Closes,
-    Description,
-    FeatureFile,
-    FinalPolicy,
-    HiddenLabels,
-    LivePolicy,
-    MostTeams,
-    Opens,
-    PageName,
-    PerDay,
-    PerTeam,
-    Private,
-    PublicFraction,
-    ScoredBy,
-    Slug,
-)
+from tacit.cli.server.create_options import PARAMETERS, RULES
 
 __all__ = ["host"]
 
@@ -38,59 +23,41 @@ host = typer.Typer(
 )
 
 
-@host.command()
-def create(
-    slug: Slug,
-    features: FeatureFile,
-    labels: HiddenLabels,
-    name: PageName = None,
-    description: Description = "",
-    metric: ScoredBy = "log_loss:classes=2,floor=0.01",
-    policy: LivePolicy = None,
-    per_team: PerTeam = 100,
-    per_day: PerDay = 10,
-    public_fraction: PublicFraction = 0.3,
-    final_policy: FinalPolicy = None,
-    most_teams: MostTeams = 20,
-    opens: Opens = None,
-    closes: Closes = None,
-    private: Private = False,
-    url: Url = "http://127.0.0.1:8000",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Create a competition from a file of features and a file of labels.
+def create(**given: Any) -> None:  # noqa: ANN401
+    """Create a competition from the rows that teams get and a file of labels.
 
     By default the rules are the recommended ones: a team has 100 submissions, 10 per day; live scores use 30% of
     the rows, with noise, and are feedback for the team; the ranking that counts is made once, from each team's
     last submission on the other 70%, by tacit scores host final.
 
-    Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3
+    Example: tacit scores host create flowers --data rows.csv --truth labels.csv --metric accuracy
     """
+    slug, url = given["slug"], given["url"]
+    rules = {one.name: given[one.name] for one in RULES if given[one.name] is not None}
     body: dict[str, Any] = {
+        **rules,
         "slug": slug,
-        "name": name or slug,
-        "description": description,
-        "metric": metric,
-        "per_team": per_team,
-        "per_day": per_day or None,
-        "public_fraction": public_fraction,
-        "opens": _moment(opens),
-        "closes": _moment(closes),
-        "most_teams": most_teams,
-        "public": not private,
-        "features": _text(features),
-        "labels": _text(labels),
+        "name": given["name"] or slug,
+        "description": given["description"],
+        "opens": _moment(given["opens"]),
+        "closes": _moment(given["closes"]),
+        "public": not given["private"],
+        "features": _text(given["data"]),
+        "labels": _text(given["truth"]),
     }
-    body |= {key: chosen for key, chosen in (("policy", policy), ("final", final_policy)) if chosen is not None}
-    with connect(url, token) as client:
+    with connect(url, given["token"]) as client:
         made = client.call("POST", "/competitions", body)
-    if as_json:
+    if given["as_json"]:
         print_json(made)
     else:
-        rules = "".join(f"  {rule}\n" for rule in made["rules"])
-        typer.echo(f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}\n{rules}", nl=False)
+        said = "".join(f"  {rule}\n" for rule in made["rules"])
+        typer.echo(f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}\n{said}", nl=False)
         typer.echo(f"Next: tacit scores host invite --competition {slug}")
+
+
+create.__signature__ = inspect.Signature(PARAMETERS)  # type: ignore[attr-defined]
+create.__annotations__ = {one.name: one.annotation for one in PARAMETERS}
+host.command()(create)
 
 
 @host.command("list")
@@ -105,7 +72,7 @@ def list_competitions(url: Url = "http://127.0.0.1:8000", token: Token = "", as_
         print_json(found)
         return
     for one in found:
-        typer.echo(f"{one['slug']}: {one['name']}, {one['rows']:,} rows, {one['teams']} of {one['most_teams']} teams")
+        typer.echo(f"{one['slug']}: {one['name']}, {one['rows']:,} rows, {one['joined']} of {one['teams']} teams")
 
 
 @host.command()
@@ -213,11 +180,11 @@ def _moment(moment: datetime | None) -> str | None:
     return None if moment is None else moment.replace(tzinfo=UTC).isoformat()
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     from tacit.privacy.errors import InvalidInput
 
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(
             f"{path} must be a CSV file in UTF-8, got other bytes; save it again in that encoding"

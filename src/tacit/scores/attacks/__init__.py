@@ -8,7 +8,6 @@ from tacit.scores.attacks.crowded import CrowdedDesign
 from tacit.scores.attacks.design import QueryDesign
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import AttackStopped, OracleError
-from tacit.scores.attacks.hosts import host_metric
 from tacit.scores.attacks.http import CsvBody, HttpOracle, JsonBody
 from tacit.scores.attacks.infer import AttackProgress, infer_labels
 from tacit.scores.attacks.joint import JointDesign
@@ -47,7 +46,6 @@ __all__ = [
     "best_size",
     "climb_labels",
     "guess_labels",
-    "host_metric",
     "infer_labels",
     "label_posterior",
     "plan_attack",

@@ -16,6 +16,7 @@ from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
+from tacit.scores.attacks.channel import revealed_by
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, read_one_by_one
 from tacit.scores.attacks.crowded import CrowdedDesign
 from tacit.scores.attacks.design import QueryDesign
@@ -26,7 +27,7 @@ from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.played_host import PlayedHost
 from tacit.scores.attacks.row_beliefs import beliefs_from_rows
 from tacit.scores.methods import AttackMethod, BestAttack, Crowded, Digits, Joint
-from tacit.scores.metrics import Metric, RowLosses
+from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 from tacit.scores.releases.label_table import LabelTable, sources_of
 from tacit.scores.releases.release import Release
@@ -127,14 +128,14 @@ def plan_by_method(
     *,
     rows: int,
     policy: Policy,
-    limit_per_day: int | None = None,
+    per_day: int | None = None,
 ) -> AttackPlan:
     """Return how to read labels from scores by the method's design; the best method takes the fewest queries."""
-    if method.name in _DESIGNS and (not isinstance(metric.reveals, RowLosses) or metric.reveals.root):
+    if method.name in _DESIGNS and revealed_by(metric).plain_loss is None:
         raise InvalidInput(
             f"must be best for a metric that is no loss, got {method.name}: there is only one design", field="method"
         )
-    return plan_attack(metric, rows=rows, policy=policy, limit_per_day=limit_per_day, design=_DESIGNS.get(method.name))
+    return plan_attack(metric, rows=rows, policy=policy, per_day=per_day, design=_DESIGNS.get(method.name))
 
 
 def _attack_offer(

@@ -15,10 +15,10 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
 from tacit.scores.losses.precision import Numbers
-from tacit.scores.metrics import Metric, RowLosses
+from tacit.scores.metrics import Metric, Reveals
 from tacit.scores.policies import Policy
 
-__all__ = ["LossChannel", "largest_step"]
+__all__ = ["LossChannel", "largest_step", "revealed_by"]
 
 _INSIDE = 1 - 1e-8  # losses let rounding a little beyond the clip pass, where digits are no longer evenly spaced
 _UNLIMITED = 16  # where nothing is clipped, a row's difference may be this many times all other losses
@@ -39,8 +39,8 @@ class LossChannel:
     @classmethod
     def of(cls, metric: Metric, *, rows: int, policy: Policy | HostAnswers | None = None) -> LossChannel:
         """Return the channel of a metric that is a mean of row losses, or its root."""
-        revealed = metric.reveals
-        if not isinstance(revealed, RowLosses):
+        revealed = revealed_by(metric).row_losses
+        if revealed is None:
             raise InvalidInput(f"must be a mean of row losses for a channel, got {metric}", field="metric")
         answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
         return cls(loss=revealed.loss, rows=rows, answers=answers, root=revealed.root)
@@ -92,6 +92,13 @@ class LossChannel:
     @property
     def _terms(self) -> int:
         return self.rows if self.loss.reduction is Reduction.MEAN else 1
+
+
+def revealed_by(metric: Metric) -> Reveals:
+    """Return what a metric reveals, or raise where no attack is known."""
+    if metric.reveals is None:
+        raise InvalidInput(f"must be one that an attack is known for, got {metric!r}", field="metric")
+    return metric.reveals
 
 
 def largest_step(

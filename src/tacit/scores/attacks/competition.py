@@ -15,10 +15,9 @@ from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import AttackStopped, OracleError
 from tacit.scores.attacks.infer import AttackProgress, infer_labels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
-from tacit.scores.attacks.ranks import RankDesign
 from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attacks.view import CompetitionView
-from tacit.scores.metrics import Metric, RowLosses
+from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 
 __all__ = ["AttackResult", "attack_competition", "attack_final_score", "read_one_by_one"]
@@ -149,10 +148,10 @@ def _one_by_one(metric: Metric, policy: Policy, prior: Floats, submissions: int)
         found = plan_attack(metric, rows=len(prior), policy=policy)
         if found.queries <= submissions:
             return found
-        if isinstance(revealed, RowLosses) and not revealed.root:
+        if revealed.plain_loss is not None:
             found = plan_attack(metric, rows=len(prior), policy=policy, design=DigitDesign)
-        if not isinstance(found.design, DigitDesign | RankDesign):
-            return None  # other designs reveal nothing before their last query
+        if not found.design.gradual:
+            return None
     except InvalidInput:  # rounding hides single rows
         return None
     doubt = doubt_of(prior)

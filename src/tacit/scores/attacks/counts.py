@@ -16,11 +16,11 @@ from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, 
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
 
-__all__ = ["RightRowsDesign", "TruePositivesDesign"]
+__all__ = ["CountDesign", "RightRowsDesign", "TruePositivesDesign"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _CountDesign(QueryDesign):
+class CountDesign(QueryDesign):
     """Count the positives of chosen subsets with a detecting matrix of entries 0 and 1."""
 
     metric: ClassVar[str]
@@ -53,13 +53,19 @@ class _CountDesign(QueryDesign):
         """With more than two classes later matrices depend on the rows still unknown: planned for equal classes."""
         return self.classes > 2
 
+    @staticmethod
+    def largest_weight(rows: int, answers: HostAnswers) -> float:
+        """Return 1: a label adds one to a count or none."""
+        del rows, answers
+        return 1.0
+
     @abstractmethod
     def _blur(self, error: float) -> float:
         """Return the largest error of a count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruePositivesDesign(_CountDesign):
+class TruePositivesDesign(CountDesign):
     """F1 of two classes: 2 TP / (|S| + P) for a submission that is 1 on S."""
 
     metric = "f1"
@@ -84,7 +90,7 @@ class TruePositivesDesign(_CountDesign):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RightRowsDesign(_CountDesign):
+class RightRowsDesign(CountDesign):
     """Accuracy: how many rows are predicted correctly.
 
     Two classes: a submission that is 1 on S is right on 2 ones(S) + zeros - |S| rows. More classes: class 1

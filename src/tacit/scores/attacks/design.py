@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ class QueryDesign(ABC):
     """A way of asking for all labels."""
 
     __slots__ = ()
+
+    gradual: ClassVar[bool] = False
+    """Whether some labels are known before the last query."""
 
     @property
     @abstractmethod

@@ -31,6 +31,8 @@ class DigitDesign(QueryDesign):
         Whether known rows are predicted as certain; without it queries are independent of each other.
     """
 
+    gradual = True
+
     channel: LossChannel
     settle: bool = True
 

@@ -12,21 +12,26 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.bounds import queries_for
 from tacit.scores.attacks.calibrated import CalibratedDesign
-from tacit.scores.attacks.channel import LossChannel
-from tacit.scores.attacks.counts import RightRowsDesign, TruePositivesDesign
+from tacit.scores.attacks.channel import LossChannel, revealed_by
+from tacit.scores.attacks.counts import CountDesign, RightRowsDesign, TruePositivesDesign
 from tacit.scores.attacks.design import Labels, QueryDesign, Steps
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.noise import AnswerNoise
-from tacit.scores.attacks.ranks import RankDesign, largest_rank
+from tacit.scores.attacks.ranks import RankDesign
 from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
-from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, RowLosses, TruePositives
+from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, TruePositives
 from tacit.scores.policies import Bounded, Policy
 
 __all__ = ["AttackPlan", "QueryCeilings", "plan_attack"]
 
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
+_COUNTS: Mapping[type[Reveals], type[CountDesign] | type[RankDesign]] = {
+    RightRows: RightRowsDesign,
+    TruePositives: TruePositivesDesign,
+    RankSums: RankDesign,
+}
 _FORMULAS = {
     "counting": "log2(1 + N L) / log2 K",
     "entropy": "(1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)) / log2 K",
@@ -64,7 +69,7 @@ class AttackPlan:
     answers: HostAnswers | AnswerNoise
     design: QueryDesign
     ceilings: QueryCeilings
-    limit_per_day: int | None = None
+    per_day: int | None = None
 
     @property
     def classes(self) -> int:
@@ -84,7 +89,7 @@ class AttackPlan:
     @property
     def days(self) -> int | None:
         """Days to every label under the daily limit, none if there is no limit."""
-        return None if self.limit_per_day is None else -(-self.queries // self.limit_per_day)
+        return None if self.per_day is None else -(-self.queries // self.per_day)
 
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries, asking for rows in ``order``."""
@@ -112,7 +117,7 @@ def plan_attack(
     *,
     rows: int,
     policy: Policy | HostAnswers | AnswerNoise | None = None,
-    limit_per_day: int | None = None,
+    per_day: int | None = None,
     design: Callable[..., QueryDesign] | None = None,
 ) -> AttackPlan:
     """Return how to get all labels from a host in the fewest queries.
@@ -141,8 +146,8 @@ def plan_attack(
     answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
     if check_count(rows, name="rows") > _MOST_ROWS:
         raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan, got {rows:,}", field="rows")
-    if limit_per_day is not None:
-        check_count(limit_per_day, name="limit_per_day")
+    if per_day is not None:
+        check_count(per_day, name="per_day")
     revealed = _revealed(metric)
     options = _designs(revealed, rows, answers, design)
     return AttackPlan(
@@ -151,15 +156,13 @@ def plan_attack(
         answers=answers,
         design=_fewest(options, metric=metric, rows=rows, answers=answers),
         ceilings=_ceilings(revealed, rows, answers),
-        limit_per_day=limit_per_day,
+        per_day=per_day,
     )
 
 
 def _revealed(metric: Metric) -> Reveals:
-    revealed = metric.reveals
-    if revealed is None:
-        raise InvalidInput(f"must be one that an attack is known for, got {metric!r}", field="metric")
-    if isinstance(revealed, RowLosses) and not revealed.loss.graded:
+    revealed = revealed_by(metric)
+    if revealed.row_losses is not None and not revealed.row_losses.loss.graded:
         raise InvalidInput(
             f"must let loss differences be chosen, got {metric!r}: it cannot separate labels", field="metric"
         )
@@ -191,22 +194,17 @@ def _designs(
 ) -> Iterator[QueryDesign]:
     if isinstance(answers, AnswerNoise):
         yield from repeated_designs(lambda bounded: _designs(revealed, rows, bounded, design), noise=answers)
-        if isinstance(revealed, RowLosses) and not revealed.root and design is None:
-            yield HadamardDesign(channel=LossChannel(loss=revealed.loss, rows=rows), noise=answers)
+        if revealed.plain_loss is not None and design is None:
+            yield HadamardDesign(channel=LossChannel(loss=revealed.plain_loss, rows=rows), noise=answers)
         return
-    if answers.shift is not None and (not isinstance(revealed, RowLosses) or revealed.root):
+    if answers.shift is not None and revealed.plain_loss is None:
         raise InvalidInput(
             "must have no shift for this metric: only a mean of row losses can be calibrated", field="answers"
         )
-    match revealed:
-        case RowLosses(loss=loss, root=root):
-            yield from _of_losses(LossChannel(loss=loss, rows=rows, answers=answers, root=root), design)
-        case RightRows(classes=classes):
-            yield RightRowsDesign(rows=rows, answers=answers, classes=classes)
-        case TruePositives():
-            yield TruePositivesDesign(rows=rows, answers=answers)
-        case RankSums():
-            yield RankDesign(rows=rows, answers=answers)
+    if (losses := revealed.row_losses) is not None:
+        yield from _of_losses(LossChannel(loss=losses.loss, rows=rows, answers=answers, root=losses.root), design)
+    else:
+        yield _COUNTS[type(revealed)](rows=rows, answers=answers, classes=revealed.classes)
 
 
 def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) -> Iterator[QueryDesign]:
@@ -232,15 +230,11 @@ def _largest_weight(revealed: Reveals, rows: int, answers: HostAnswers) -> float
     """Return how much one label moves the score, in units of what an answer resolves."""
     if answers.unrounded:
         answers = replace(answers, growth=0.5)  # what no summation can avoid
-    match revealed:
-        case RowLosses(root=True):
-            error = answers.error(largest=0.5)  # at a score of 1/2
-            return 1.0 / (2 * rows * error * (1 + error))
-        case RowLosses(loss=loss):
-            channel = LossChannel(loss=loss, rows=rows, answers=answers)
-            unknown = 1 if answers.unrounded else rows  # the smaller an unrounded score, the more it reveals
-            return channel.reach(unknown=unknown) / channel.unit(unknown=unknown)
-        case RankSums():
-            return largest_rank(rows, answers)
-        case _:
-            return 1.0  # a label adds one to a count or none
+    if revealed.row_losses is None:
+        return _COUNTS[type(revealed)].largest_weight(rows, answers)
+    if revealed.plain_loss is None:
+        error = answers.error(largest=0.5)  # at a score of 1/2
+        return 1.0 / (2 * rows * error * (1 + error))
+    channel = LossChannel(loss=revealed.plain_loss, rows=rows, answers=answers)
+    unknown = 1 if answers.unrounded else rows  # the smaller an unrounded score, the more it reveals
+    return channel.reach(unknown=unknown) / channel.unit(unknown=unknown)

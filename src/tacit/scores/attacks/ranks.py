@@ -16,7 +16,7 @@ from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weights import digits_of
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["RankDesign", "largest_rank"]
+__all__ = ["RankDesign"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,11 @@ class RankDesign(QueryDesign):
     Whitehill (2016), "Exploiting an oracle that reports AUC scores in machine learning contests".
     """
 
+    gradual = True
+
     rows: int
     answers: HostAnswers = field(default_factory=HostAnswers)
+    classes: int = 2
 
     def __post_init__(self) -> None:
         check_count(self.rows, name="rows", least=2)
@@ -45,6 +48,11 @@ class RankDesign(QueryDesign):
                 f"with the top row's label, and {self.answers} blurs it by {blur:.3g}",
                 field="answers",
             )
+
+    @staticmethod
+    def largest_weight(rows: int, answers: HostAnswers) -> float:
+        """Return the ranks' range in units of what shows, for classes of equal size."""
+        return (rows - 1) / _gap(rows * rows / 4, answers)
 
     @property
     def queries(self) -> int:
@@ -103,11 +111,6 @@ class RankDesign(QueryDesign):
                 size = round(1 / (2 * away))
                 return size if labels[row] == 1 else self.rows - size
         return int(np.count_nonzero(labels == 1))
-
-
-def largest_rank(rows: int, answers: HostAnswers) -> float:
-    """Return the ranks' range in units of what shows, for classes of equal size."""
-    return (rows - 1) / _gap(rows * rows / 4, answers)
 
 
 def _gap(pairs: float, answers: HostAnswers) -> int:

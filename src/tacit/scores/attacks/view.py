@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.channel import revealed_by
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.reconstruct import CandidatePredictions
-from tacit.scores.metrics import Metric, RankSums, RightRows, TruePositives
+from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 
 __all__ = ["CompetitionView", "candidate_predictions"]
@@ -112,23 +112,16 @@ class CompetitionView:
         """Return slope and offset of the sum of terms as a function of their mean, where so many rows are given 1."""
         if self.metric.additive:
             return float(self.scored), 0.0
-        positives, ones = float(self.prior[:, 1].sum()) * self.share, round(ones * self.share)
-        if isinstance(self.metric.reveals, TruePositives):  # 2 TP / (predicted + positives)
-            return (ones + positives) / 2, 0.0
-        negatives = self.scored - positives
-        slope = 2 / (1 / positives + 1 / negatives)  # 1/2 + (TP/P - FP/N)/2 of 0/1 predictions
-        return slope, ones * slope / (2 * negatives) - 0.5 * slope
+        positives = float(self.prior[:, 1].sum()) * self.share
+        return revealed_by(self.metric).line(predicted=round(ones * self.share), positives=positives, rows=self.scored)
 
 
 def candidate_predictions(metric: Metric, classes: int) -> tuple[Floats, Floats, int | None]:
     """Return predictions, what each costs with each label, and which of them costs the same with all."""
-    match metric.reveals:
-        case TruePositives() | RankSums():
-            return np.array([0.0, 1.0]), np.array([[0.0, 0.0], [0.0, 1.0]]), 0
-        case RightRows():
-            return np.arange(classes, dtype=np.float64), np.eye(classes), None
-    if not metric.additive:
-        raise InvalidInput(f"must be one that an attack is known for, got {metric.name}", field="metric")
+    counted = None if metric.additive and metric.reveals is None else revealed_by(metric).costs(classes)
+    if counted is not None:
+        costs, neutral = counted
+        return np.arange(len(costs), dtype=np.float64), np.array(costs), neutral
     rows = np.concatenate([np.eye(classes), np.full((1, classes), 1 / classes)])
     predictions = rows[:, 1] if classes == 2 else rows
     table = np.array(

@@ -1,14 +1,19 @@
 """What a host scores by: each metric with its public range, what one label does to it, and what a score reveals."""
 
+from typing import TypeAlias
+
 from tacit.scores.metrics.accuracy import Accuracy
 from tacit.scores.metrics.auc import Auc
 from tacit.scores.metrics.base import Measurement, Metric
+from tacit.scores.metrics.custom import CustomMetric
 from tacit.scores.metrics.errors import Mae, Rmse
 from tacit.scores.metrics.f1 import F1
-from tacit.scores.metrics.own import CustomMetric
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
 from tacit.scores.metrics.reveals import RankSums, Reveals, RightRows, RowLosses, TruePositives
-from tacit.scores.metrics.unbounded import UnboundedLoss
+from tacit.scores.metrics.unbounded import ClampedLoss, SigmoidLoss, SoftmaxLoss, UnboundedLoss
+
+HostMetric: TypeAlias = LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae | SoftmaxLoss | SigmoidLoss | ClampedLoss
+"""What hosts elsewhere show."""
 
 __all__ = [
     "F1",
@@ -16,7 +21,9 @@ __all__ = [
     "Accuracy",
     "Auc",
     "Brier",
+    "ClampedLoss",
     "CustomMetric",
+    "HostMetric",
     "LogLoss",
     "Mae",
     "Measurement",
@@ -26,6 +33,8 @@ __all__ = [
     "RightRows",
     "Rmse",
     "RowLosses",
+    "SigmoidLoss",
+    "SoftmaxLoss",
     "TruePositives",
     "UnboundedLoss",
 ]

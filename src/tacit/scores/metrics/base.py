@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.privacy.rounding import check_count
 
@@ -87,6 +87,10 @@ class Metric(ABC):
     def columns(self) -> int:
         """How many numbers predict a row."""
         return self.classes if self.per_class and self.classes > 2 else 1
+
+    def for_classes(self, count: int) -> Self:
+        """Return the metric of labels with so many classes; itself where labels are numbers."""
+        return replace(self, classes=count) if self.classes else self  # type: ignore[type-var]
 
     @property
     @abstractmethod

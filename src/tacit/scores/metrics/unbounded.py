@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from tacit.privacy.settings import BOUND, Choice
 from tacit.scores.metrics.base import Metric
 from tacit.scores.metrics.reveals import RowLosses
 
@@ -15,24 +17,22 @@ if TYPE_CHECKING:
     from tacit.scores.losses import InvertibleLoss
     from tacit.scores.metrics.base import Numbers
 
-__all__ = ["UnboundedLoss"]
+__all__ = ["ClampedLoss", "SigmoidLoss", "SoftmaxLoss", "UnboundedLoss"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnboundedLoss(Metric):
+class _LossMetric(Metric):
     """A loss of :mod:`tacit.scores.losses` as a metric: it can be attacked, and never has a guarantee."""
 
-    name = "unbounded_loss"
+    __slots__ = ()
+
     title = "the loss"
     additive = False
     no_sensitivity = "the loss has no public range"
 
-    loss: InvertibleLoss
-
     @property
-    def classes(self) -> int:  # type: ignore[override]
-        """Number of labels."""
-        return self.loss.classes
+    @abstractmethod
+    def loss(self) -> InvertibleLoss:
+        """What a row costs with each label."""
 
     @property
     def term_bounds(self) -> tuple[float, float]:
@@ -57,3 +57,61 @@ class UnboundedLoss(Metric):
         import numpy as np
 
         return np.array([float(self.loss.score(labels, predictions))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnboundedLoss(_LossMetric):
+    """Any loss, as an object: a sum instead of a mean, or with another clip."""
+
+    name = "unbounded_loss"
+
+    loss: InvertibleLoss
+
+    @property
+    def classes(self) -> int:  # type: ignore[override]
+        """Number of labels."""
+        return self.loss.classes
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxLoss(Choice, _LossMetric):
+    """Cross-entropy of logits, one per class, as torch's ``CrossEntropyLoss`` computes it."""
+
+    name: ClassVar[str] = "softmax"
+
+    classes: int = field(default=2, metadata=BOUND)
+
+    @property
+    def loss(self) -> InvertibleLoss:
+        """The cross-entropy of the softmax."""
+        from tacit.scores.losses import SoftmaxCrossEntropy
+
+        return SoftmaxCrossEntropy(classes=self.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigmoidLoss(SoftmaxLoss):
+    """Binary cross-entropy of one logit per row, as torch's ``BCEWithLogitsLoss`` computes it."""
+
+    name: ClassVar[str] = "sigmoid"
+
+    @property
+    def loss(self) -> InvertibleLoss:
+        """The cross-entropy of the sigmoid."""
+        from tacit.scores.losses import SigmoidCrossEntropy
+
+        return SigmoidCrossEntropy(classes=self.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClampedLoss(SoftmaxLoss):
+    """Binary cross-entropy with clamped logarithms, as torch's ``BCELoss`` computes it."""
+
+    name: ClassVar[str] = "bce"
+
+    @property
+    def loss(self) -> InvertibleLoss:
+        """The clamped cross-entropy."""
+        from tacit.scores.losses import ClampedCrossEntropy
+
+        return ClampedCrossEntropy(classes=self.classes)

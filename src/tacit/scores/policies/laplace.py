@@ -165,7 +165,7 @@ def share_of(epsilon: float | None, parts: int) -> float:
     """Return epsilon/parts, rounded down until so many of it are at most epsilon; floats are read as decimals."""
     if epsilon is None:
         raise InvalidInput("must be a finite number > 0: the policy adds noise for a guarantee", field="epsilon")
-    share = epsilon / parts
+    share = float(exact(epsilon) / parts)
     while parts * exact(share) > exact(epsilon):
         share = math.nextafter(share, 0.0)
     return share

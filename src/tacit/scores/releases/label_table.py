@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ class LabelTable:
         rows = read_rows(table, columns=columns)
         values = label_column(rows, plan.label, least_classes=1)
         coding = _classes(values, plan, classes or plan.classes)
-        metric = plan.metric if coding is None else replace(plan.metric, classes=len(coding))
+        metric = plan.metric.for_classes(0 if coding is None else len(coding))
         return cls(
             name=name,
             table=rows,

@@ -74,7 +74,7 @@ class Release(releases.Release):
     @property
     def metric(self) -> Metric:
         """The plan's metric, for the classes of the labels."""
-        return self.plan.metric if self.classes is None else replace(self.plan.metric, classes=len(self.classes))
+        return self.plan.metric.for_classes(len(self.classes or ()))
 
     @property
     def policy(self) -> Policy:

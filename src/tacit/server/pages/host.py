@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.metrics import LogLoss
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.settings import to_words
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
+from tacit.server.plan import CompetitionPlan
 from tacit.server.rules import Rules
 from tacit.server.terms import CompetitionTerms
 
 __all__ = ["add_host_pages"]
 
-_RECOMMENDED = Rules(metric=LogLoss()).to_json()
+_RECOMMENDED = Rules(plan=CompetitionPlan())
 _DEFAULTS = {
     "metric": "log_loss",
-    "classes": "2",
+    "classes": "",
     "floor": "0.01",
     "class_floor": "",
     "policy": "laplace",
-    "epsilon": f"{_RECOMMENDED['policy']['epsilon']:g}",
+    "epsilon": to_words(_RECOMMENDED.plan.epsilon),
     "decimals": "3",
     "step": "0.01",
     "threshold": "0.02",
     "refreshes": "10",
-    "per_team": f"{_RECOMMENDED['per_team']}",
-    "per_day": f"{_RECOMMENDED['per_day']}",
-    "public_fraction": f"{_RECOMMENDED['public_fraction']:g}",
-    "final_epsilon": f"{_RECOMMENDED['final']['epsilon']:g}",
-    "most_teams": "20",
+    "submissions": to_words(_RECOMMENDED.plan.submissions),
+    "per_day": to_words(_RECOMMENDED.per_day),
+    "public_fraction": to_words(_RECOMMENDED.public_fraction),
+    "final_epsilon": to_words(_RECOMMENDED.final_epsilon),
+    "teams": to_words(_RECOMMENDED.teams),
     "public": "yes",
     "slug": "",
     "name": "",
@@ -42,14 +45,9 @@ _DEFAULTS = {
     "opens": "",
     "closes": "",
 }
-_OF_METRIC = {"log_loss": ("classes", "floor"), "auc": ("classes", "class_floor"), "f1": ("classes", "class_floor")}
-_OF_POLICY = {
-    "rounded": ("decimals",),
-    "ladder": ("step",),
-    "laplace": ("epsilon",),
-    "thresholdout": ("epsilon", "threshold", "refreshes"),
-}
-_WHOLE = {"classes", "class_floor", "decimals", "refreshes", "per_team", "per_day", "most_teams"}
+_OF_METRIC = {"log_loss": ("floor",), "auc": ("class_floor",), "f1": ("class_floor",)}
+_OF_POLICY = {"rounded": ("decimals",), "ladder": ("step",), "thresholdout": ("threshold", "refreshes")}
+_NOISY = ("laplace", "thresholdout")
 
 
 def add_host_pages(routes: APIRouter) -> None:
@@ -96,19 +94,27 @@ def add_host_pages(routes: APIRouter) -> None:
         return go_to(f"/c/{slug}")
 
 
-def _rules_document(given: dict[str, str]) -> dict[str, Any]:
-    """Return the rules of a filled form, as :meth:`Rules.from_json` reads them."""
-    of_metric = _OF_METRIC.get(given["metric"], () if given["metric"] in ("mae", "rmse") else ("classes",))
-    of_policy = _OF_POLICY.get(given["policy"], ())
-    final = {"name": "laplace", "epsilon": _number(given, "final_epsilon")} if given["final_epsilon"] else None
-    return {
-        "metric": {"name": given["metric"]} | {name: _number(given, name) for name in of_metric if given[name]},
-        "policy": {"name": given["policy"]} | {name: _number(given, name) for name in of_policy},
-        "per_team": _number(given, "per_team"),
-        "per_day": _number(given, "per_day") if given["per_day"] else None,
-        "public_fraction": _number(given, "public_fraction"),
-        "final": final,
-    }
+def _rules(given: dict[str, str]) -> Rules:
+    """Return the rules of a filled form; an empty field is none, or the default of a metric or policy."""
+    written: dict[str, Any] = {name: value or None for name, value in given.items()}
+    plan = CompetitionPlan.from_json(
+        {
+            "metric": _choice(given, "metric", _OF_METRIC),
+            "policy": _choice(given, "policy", _OF_POLICY),
+            "epsilon": written["epsilon"] if given["policy"] in _NOISY else None,
+            **{name: written[name] for name in ("classes", "submissions")},
+        }
+    )
+    live = plan.bound_policy.guarantee()
+    final: dict[str, Any] = {"final": "laplace", "final_epsilon": written["final_epsilon"]}
+    if not written["final_epsilon"]:  # one more score like the live ones
+        final = {"final": plan.policy, "final_epsilon": live.epsilon if isinstance(live, Guarantee) else None}
+    return Rules(plan=plan, **final, **{name: written[name] for name in ("per_day", "public_fraction", "teams")})
+
+
+def _choice(given: dict[str, str], field: str, parameters: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    names = parameters.get(given[field], ())
+    return {"name": given[field], **{name: given[name] for name in names if given[name]}}
 
 
 def _terms(given: dict[str, str]) -> CompetitionTerms:
@@ -116,20 +122,11 @@ def _terms(given: dict[str, str]) -> CompetitionTerms:
         slug=given["slug"],
         name=given["name"],
         description=given["description"],
-        rules=Rules.from_json(_rules_document(given)),
+        rules=_rules(given),
         opens=_moment(given, "opens"),
         closes=_moment(given, "closes"),
-        most_teams=int(_number(given, "most_teams")),
         public=given["public"] == "yes",
     )
-
-
-def _number(given: dict[str, str], name: str) -> float | int:
-    try:
-        return int(given[name]) if name in _WHOLE else float(given[name])
-    except ValueError:
-        kind = "an integer" if name in _WHOLE else "a number"
-        raise InvalidInput(f"{name} must be {kind}, got {given[name][:40]!r}") from None
 
 
 def _moment(given: dict[str, str], name: str) -> datetime | None:

@@ -15,7 +15,7 @@ _COMPETITION = sa.table("server_competition", sa.column("id", sa.Integer), sa.co
 
 
 def upgrade() -> None:
-    """Rename the column of the rules, and write them as :meth:`tacit.server.rules.Rules.to_json` does."""
+    """Rename the column of the rules, and write them as one flat value."""
     op.execute("ALTER TABLE server_competition RENAME COLUMN setting TO rules")
     connection = op.get_bind()
     for row in connection.execute(sa.select(_COMPETITION)).all():

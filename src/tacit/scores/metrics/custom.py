@@ -1,4 +1,4 @@
-"""A host's own metric."""
+"""A metric that the host wrote."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import BOUND, Choice, about
 from tacit.scores.metrics.base import Metric
 from tacit.scores.metrics.errors import check_range
 
@@ -18,15 +19,17 @@ if TYPE_CHECKING:
 
     from tacit.scores.metrics.base import Numbers
 
-    Function = Callable[[NDArray[Any], Numbers], float]
-
 __all__ = ["CustomMetric"]
 
 _log = logging.getLogger("tacit.scores")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustomMetric(Metric):
+def _missing(*_: object) -> float:
+    raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomMetric(Choice, Metric):
     """A score by a function of the host, capped to a public range.
 
     The function must take the same time whatever the labels are, and must not write anything that reveals one. Where it
@@ -35,10 +38,10 @@ class CustomMetric(Metric):
 
     Parameters
     ----------
+    metric
+        What the metric is called in rules and files: a function is never in them.
     function
         From labels and predictions to a number.
-    name
-        What the metric is called in rules and files.
     lower, upper
         Bounds of the score; it is clipped to them.
     lower_is_better
@@ -56,32 +59,47 @@ class CustomMetric(Metric):
     >>> import numpy as np
     >>> def balanced(labels, predictions):
     ...     return float(np.mean([(predictions[labels == k] > 0.5).mean() == k for k in (0, 1)]))
-    >>> metric = CustomMetric(function=balanced, name="balanced", lower=0.0, upper=1.0, lower_is_better=False)
+    >>> metric = CustomMetric(function=balanced, metric="balanced", lower=0.0, upper=1.0, lower_is_better=False)
     >>> metric.score([0, 1], [0.2, 0.9]), metric.sensitivity(2)
     (1.0, None)
     """
 
+    name: ClassVar[str] = "custom"
     additive = False
 
-    function: Function = field(repr=False)
-    name: str  # type: ignore[misc]
-    lower: float
-    upper: float
-    lower_is_better: bool
-    classes: int = 2
-    columns: int = 1
-    one_label: Callable[[int], float] | None = field(default=None, repr=False)
+    metric: str = field(metadata=about("What the server's operator calls the metric."))
+    function: Callable[..., float] = field(default=_missing, repr=False, metadata=BOUND)
+    lower: float = field(default=0.0, metadata=BOUND)
+    upper: float = field(default=1.0, metadata=BOUND)
+    lower_is_better: bool = field(default=True, metadata=BOUND)
+    classes: int = field(default=2, metadata=BOUND)
+    columns: int = field(default=1, metadata=BOUND)
+    one_label: Callable[[int], float] | None = field(default=None, repr=False, metadata=BOUND)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.function is _missing:
+            raise InvalidInput(f"must be one of the server's custom metrics, got {self.metric!r}", field="metric")
         check_range(self.lower, self.upper)
-        if not self.name.strip():
-            raise InvalidInput(f"must be the name of the metric, got {self.name!r}", field="name")
+        if not self.metric.strip():
+            raise InvalidInput(f"must be the name of the metric, got {self.metric!r}", field="metric")
         check_count(self.columns, name="columns")
+
+    @property
+    def unbound(self) -> Self:
+        """Itself: its function belongs to it."""
+        return self
+
+    def for_classes(self, count: int) -> Self:
+        """Return itself, or raise where the function was written for another number of classes."""
+        if count != self.classes:
+            raise InvalidInput(f"must be of {self.classes} classes for {self.metric}, got {count}", field="labels")
+        return self
 
     @property
     def title(self) -> str:  # type: ignore[override]
         """The name in words."""
-        return self.name.replace("_", " ")
+        return self.metric.replace("_", " ")
 
     @property
     def term_bounds(self) -> tuple[float, float]:
@@ -107,7 +125,7 @@ class CustomMetric(Metric):
     @property
     def no_sensitivity(self) -> str:  # type: ignore[override]
         """That the host gave no bound."""
-        return "" if self.one_label else f"{self.name} has no one_label, a bound on how far one label changes it"
+        return "" if self.one_label else f"{self.metric} has no one_label, a bound on how far one label changes it"
 
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
         import numpy as np
@@ -116,9 +134,9 @@ class CustomMetric(Metric):
         try:
             value = float(self.function(labels, predictions))
         except Exception as error:  # its text might quote a label
-            _log.warning("the metric %s failed with %s; the worst score counts", self.name, type(error).__name__)
+            _log.warning("the metric %s failed with %s; the worst score counts", self.metric, type(error).__name__)
             value = worst
         if math.isnan(value):
-            _log.warning("the metric %s gave no number; the worst score counts", self.name)
+            _log.warning("the metric %s gave no number; the worst score counts", self.metric)
             value = worst
         return np.array([min(max(value, self.lower), self.upper)])
