@@ -183,7 +183,7 @@ class TestFiles:
             ServerDatabase.at(tmp_path).prepare()
 
     def test_a_folder_that_is_not_there(self, tmp_path):
-        with pytest.raises(InvalidInput, match="cannot be made"):
+        with pytest.raises(InvalidInput, match="cannot be created"):
             ServerDatabase.at(tmp_path / "no" / "server.db").prepare()
 
     def test_commits_are_synced(self, sqlite_engine):

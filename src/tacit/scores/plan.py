@@ -35,7 +35,7 @@ class Plan(plan.Plan):
     >>> Plan(label="ill", epsilon=1, policy="rounded:decimals=5")
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: epsilon must be none with rounded, which keeps no guarantee, got 1
+    tacit.privacy.errors.InvalidInput: epsilon must be none with rounded, which has no guarantee, got 1
     """
 
     surface: ClassVar[str] = "scores"
