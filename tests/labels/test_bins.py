@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 
 from tacit.labels.mechanisms import RandomizedResponseOnBins
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Choice, max_log_ratio
+from tacit.privacy.noise import WeightedChoice, max_log_ratio
 
 VALUES, PRIOR = np.arange(5.0), np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 
@@ -129,7 +129,7 @@ def test_an_epsilon_whose_exponential_overflows_tells_the_label(epsilon, prior):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_largest_log_ratio_is_epsilon(epsilon):
     rr = RandomizedResponseOnBins(epsilon=epsilon, values=VALUES, prior=PRIOR)
-    rows = [Choice.from_fractions(row) for row in rr.exact_transition()]
+    rows = [WeightedChoice.from_fractions(row) for row in rr.exact_transition()]
     found = max(max_log_ratio(a, b) for a in rows for b in rows)
     assert found == 0 if len(rr.outputs) == 1 else epsilon - 1e-12 <= found <= epsilon
 

@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 from tacit.labels.mechanisms import PriorRandomizedResponse
 from tacit.labels.mechanisms.top_k import best_top_k
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Choice, max_ratio
+from tacit.privacy.noise import WeightedChoice, max_ratio
 
 
 def brute_force_k(prior, epsilon):
@@ -83,7 +83,7 @@ def test_largest_ratio_is_never_above_epsilon_and_reaches_it(epsilon):
         mechanism = PriorRandomizedResponse(epsilon=epsilon, prior=prior)
         k = int(best_top_k(descending(mechanism.prior), epsilon=epsilon)[0])
         top = np.flatnonzero(mechanism.transition()[0] > 0)
-        rows = [Choice.from_fractions([row[o] for o in top]) for row in mechanism.exact_transition()]
+        rows = [WeightedChoice.from_fractions([row[o] for o in top]) for row in mechanism.exact_transition()]
         ratio = max(max_ratio(a, b) for a in rows for b in rows)
         log_ratio = math.log(ratio)
         assert log_ratio <= epsilon * (1 + 1e-15)

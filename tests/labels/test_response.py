@@ -8,13 +8,13 @@ from tacit.labels.attacks.guess import bayes_posterior
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.mechanisms.finite import estimate_counts
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Choice, max_log_ratio
+from tacit.privacy.noise import WeightedChoice, max_log_ratio
 
 EPSILONS = [0.01, 0.1, 1.0, 3.0, 8.0, 20.0]
 
 
 def enumerate_epsilon(matrix):
-    rows = [Choice.from_fractions(row) for row in matrix]
+    rows = [WeightedChoice.from_fractions(row) for row in matrix]
     return max(max_log_ratio(a, b) for a in rows for b in rows)
 
 

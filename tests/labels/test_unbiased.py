@@ -6,7 +6,7 @@ import pytest
 
 from tacit.labels.mechanisms import OptimalUnbiased
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Choice, max_log_ratio
+from tacit.privacy.noise import WeightedChoice, max_log_ratio
 
 
 def test_two_labels_have_the_closed_form():
@@ -36,7 +36,7 @@ def test_exactly_private_and_exactly_unbiased(epsilon):
         assert sum(row) == 1
         assert sum(p * o for p, o in zip(row, outputs, strict=True)) == Fraction(value)
     used = [j for j in range(len(outputs)) if any(row[j] for row in matrix)]
-    rows = [Choice.from_fractions([row[j] for j in used]) for row in matrix]
+    rows = [WeightedChoice.from_fractions([row[j] for j in used]) for row in matrix]
     found = max(max_log_ratio(a, b) for a in rows for b in rows)
     assert epsilon - 1e-6 <= found <= epsilon
 

@@ -17,10 +17,10 @@ from sqlalchemy import Engine, Pool, event
 
 from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, TacitError, Unit
 from tacit.privacy.ledger import Ledger, Part, registry
-from tacit.privacy.ledger.book import Book
+from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprints
-from tacit.privacy.ledger.registry import Terms
+from tacit.privacy.ledger.registry import DataSetTerms
 from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
 
 # pytest-xdist and Arrow keep threads; the children below use neither
@@ -73,7 +73,7 @@ def check_books(ledger, *, released):
     standing = [entry for entry in entries if entry.guarantee is not None and entry.voided_by is None]
     assert len(standing) >= released
     with ledger._reading() as rows:
-        book = Book.find(rows, "adult")
+        book = DataSetAccounts.find(rows, "adult")
         for part in book.parts:
             assert book.spent(book.account(part)) == pytest.approx(book.spent(book.recount(part)), rel=1e-9)
     return len(standing)
@@ -130,7 +130,7 @@ class TestKills:
         prints = {name: fingerprints([name], secret=ledger._secret, at=[1]) for name in names}
 
         def register():
-            terms = Terms(name=names[0], budget=PLENTY, parts=PARTS)
+            terms = DataSetTerms(name=names[0], budget=PLENTY, parts=PARTS)
             with ledger._writing() as rows:
                 registry.register(rows, prints[names[0]], terms)
 
@@ -291,7 +291,7 @@ class TestRaces:
             name = f"set {os.getpid()}"
             try:
                 with Ledger.open(location)._writing() as rows:
-                    registry.register(rows, prints, Terms(name=name, budget=PLENTY, parts=()))
+                    registry.register(rows, prints, DataSetTerms(name=name, budget=PLENTY, parts=()))
             except LedgerError:
                 return
             with winners.open("a") as file:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Choice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
+from tacit.privacy.noise import WeightedChoice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
 from tacit.privacy.noise.enclosure import exp_bounds
 from tacit.privacy.rounding import exact
 
@@ -19,7 +19,8 @@ OUTCOMES = [2, 3, 4, 10, 100, 1000]
 
 def rows(choice, K):
     """The mechanism's K rows: label y gives output (y + shift) mod K."""
-    return [Choice(weights=tuple(np.roll(np.array(choice.weights, object), y)), bits=choice.bits) for y in range(K)]
+    weights = np.array(choice.weights, object)
+    return [WeightedChoice(weights=tuple(np.roll(weights, y)), bits=choice.bits) for y in range(K)]
 
 
 def bounds(epsilon):
@@ -66,7 +67,8 @@ def test_any_epsilon_and_any_number_of_outcomes(epsilon, K):
     choice = keep_or_switch(epsilon, outcomes=K)
     keep, other = choice.weights[:2]
     assert other <= keep <= bounds(epsilon)[0] * other
-    assert max_log_ratio(choice, Choice(weights=(other, keep) + (other,) * (K - 2), bits=choice.bits)) <= epsilon
+    next_row = WeightedChoice(weights=(other, keep) + (other,) * (K - 2), bits=choice.bits)
+    assert max_log_ratio(choice, next_row) <= epsilon
 
 
 def test_64_bits_up_to_16_and_wider_above():
@@ -136,12 +138,12 @@ def test_a_number_falls_where_the_running_sums_say(bits, parts, data):
             st.tuples(st.sampled_from(sums), st.integers(-2, 2)).map(lambda t: (t[0] + t[1]) % 2**bits),
         )
     )
-    drawn = Choice(weights=tuple(weights), bits=bits).draw(1, rng=Script(bits, number))
+    drawn = WeightedChoice(weights=tuple(weights), bits=bits).draw(1, rng=Script(bits, number))
     assert drawn.tolist() == [bisect_right(sums, number)]
 
 
 def test_a_number_beyond_the_sum_is_drawn_again():
-    choice = Choice(weights=(5, 7), bits=64)
+    choice = WeightedChoice(weights=(5, 7), bits=64)
     assert choice.draw(1, rng=Script(64, 12, 2**64 - 1, 11)).tolist() == [1]
     assert choice.draw(1, rng=Script(64, 12, 4)).tolist() == [0]
 
@@ -150,38 +152,38 @@ def test_a_number_beyond_the_sum_is_drawn_again():
 @settings(deadline=None)
 def test_from_fractions_is_exact(parts):
     shares = tuple(Fraction(part, sum(parts)) for part in parts)
-    choice = Choice.from_fractions(shares)
+    choice = WeightedChoice.from_fractions(shares)
     assert choice.probabilities == shares
     assert sum(choice.weights) > 2**choice.bits * (1 - Fraction(1, 2**16))
 
 
 def test_from_fractions_with_long_denominators():
     shares = (Fraction(1, 3**80), 1 - Fraction(1, 3**80))
-    choice = Choice.from_fractions(shares)
+    choice = WeightedChoice.from_fractions(shares)
     assert choice.probabilities == shares
     assert choice.bits == 192
 
 
 def test_fractions_must_sum_to_one():
     with pytest.raises(InvalidInput, match="sum to exactly 1, got a sum of 5/6"):
-        Choice.from_fractions([Fraction(1, 2), Fraction(1, 3)])
+        WeightedChoice.from_fractions([Fraction(1, 2), Fraction(1, 3)])
 
 
 @pytest.mark.parametrize("weights", [(), (0, 0), (-1, 2), (2**64, 1)])
 def test_impossible_weights_are_refused(weights):
     with pytest.raises(InvalidInput, match="weights must be"):
-        Choice(weights=weights)
+        WeightedChoice(weights=weights)
 
 
 def test_max_ratio():
-    a, b = Choice(weights=(1, 2, 0)), Choice(weights=(2, 1, 0))
+    a, b = WeightedChoice(weights=(1, 2, 0)), WeightedChoice(weights=(2, 1, 0))
     assert max_ratio(a, b) == max_ratio(b, a) == 2
-    assert max_ratio(a, Choice(weights=(1, 1, 1))) == float("inf")
-    assert max_ratio(a, Choice(weights=(10, 20, 0))) == 1
+    assert max_ratio(a, WeightedChoice(weights=(1, 1, 1))) == float("inf")
+    assert max_ratio(a, WeightedChoice(weights=(10, 20, 0))) == 1
     assert max_log_ratio(a, b) == pytest.approx(np.log(2), abs=1e-15)
     assert exact(max_log_ratio(a, b)) > Fraction(69314718055994530941723212145817, 10**32)
     with pytest.raises(InvalidInput, match="as many outcomes, got 3 and 2"):
-        max_ratio(a, Choice(weights=(1, 1)))
+        max_ratio(a, WeightedChoice(weights=(1, 1)))
 
 
 def test_the_same_seed_gives_the_same_draws():

@@ -7,7 +7,7 @@ import opendp.prelude as dp
 import pytest
 from scipy.stats import chi2, laplace, norm
 
-from tacit.privacy.noise import Choice, DiscreteGaussian, DiscreteLaplace, keep_or_switch
+from tacit.privacy.noise import DiscreteGaussian, DiscreteLaplace, WeightedChoice, keep_or_switch
 
 LEVEL = 1e-6
 UNSEEDED_LEVEL = 1e-9  # OpenDP takes no seed: a test of it must not flake
@@ -107,11 +107,11 @@ def choice_p_value(drawn, choice):
 
 def test_choices_from_fractions_follow_them_and_none_near():
     shares = [Fraction(1, 7), Fraction(2, 7), Fraction(0), Fraction(4, 7)]
-    drawn = Choice.from_fractions(shares).draw(N, rng=np.random.default_rng(15))
+    drawn = WeightedChoice.from_fractions(shares).draw(N, rng=np.random.default_rng(15))
     assert (drawn != 2).all()
-    assert choice_p_value(drawn, Choice.from_fractions(shares)) > LEVEL
+    assert choice_p_value(drawn, WeightedChoice.from_fractions(shares)) > LEVEL
     near = [Fraction(1, 7), Fraction(2, 7) - Fraction(1, 100), Fraction(0), Fraction(4, 7) + Fraction(1, 100)]
-    assert choice_p_value(drawn, Choice.from_fractions(near)) < LEVEL
+    assert choice_p_value(drawn, WeightedChoice.from_fractions(near)) < LEVEL
 
 
 def test_a_choice_near_the_true_one_is_rejected():

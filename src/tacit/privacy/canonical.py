@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from tacit.privacy.column_bytes import encode, kind_of
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ColumnDigest", "Hash", "decode"]
+__all__ = ["ColumnDigest", "RunningHash", "decode"]
 
 _ROWS_AT_ONCE = 1 << 18
 
 
-class Hash(Protocol):
+class RunningHash(Protocol):
     """What ``hashlib.sha256`` and ``hmac.new`` return."""
 
     def update(self, data: bytes, /) -> None:
@@ -58,9 +58,9 @@ class ColumnDigest:
     (True, 4)
     """
 
-    def __init__(self, new: Callable[[], Hash]) -> None:
+    def __init__(self, new: Callable[[], RunningHash]) -> None:
         self._new = new
-        self._columns: dict[str, _Column] | None = None
+        self._columns: dict[str, _ColumnHashes] | None = None
         self.rows = 0
 
     def update(self, batch: pa.RecordBatch | pa.Table) -> None:
@@ -98,10 +98,10 @@ class ColumnDigest:
             total.update(_text(name) + column.digest(self._new()))
         return total.digest()
 
-    def _open(self, schema: pa.Schema) -> dict[str, _Column]:
+    def _open(self, schema: pa.Schema) -> dict[str, _ColumnHashes]:
         if len(set(schema.names)) < len(schema.names):
             raise InvalidInput(f"columns must have different names, got {', '.join(schema.names)}")
-        fresh = {field.name: _Column(field.type, self._new) for field in schema}
+        fresh = {field.name: _ColumnHashes(field.type, self._new) for field in schema}
         if self._columns is None:
             self._columns = fresh
         elif _listed(fresh) != _listed(self._columns):
@@ -110,13 +110,13 @@ class ColumnDigest:
         return self._columns
 
 
-class _Column:
+class _ColumnHashes:
     """The two hashes of a column, and those of the columns inside it (of a list or a struct)."""
 
-    def __init__(self, kind: pa.DataType, new: Callable[[], Hash]) -> None:
+    def __init__(self, kind: pa.DataType, new: Callable[[], RunningHash]) -> None:
         self.kind, inner = kind_of(kind)
         self.marks, self.values = new(), new()
-        self.inner = [_Column(part, new) for part in inner]
+        self.inner = [_ColumnHashes(part, new) for part in inner]
 
     def update(self, array: pa.Array) -> None:
         array = decode(array)
@@ -126,7 +126,7 @@ class _Column:
         for column, part in zip(self.inner, inner, strict=True):
             column.update(part)
 
-    def copy(self) -> _Column:
+    def copy(self) -> _ColumnHashes:
         other = copy.copy(self)
         other.marks, other.values = self.marks.copy(), self.values.copy()
         other.inner = [column.copy() for column in self.inner]
@@ -137,7 +137,7 @@ class _Column:
         inside = ", ".join(column.described() for column in self.inner)
         return f"{self.kind} of {inside}" if inside else self.kind
 
-    def digest(self, total: Hash) -> bytes:
+    def digest(self, total: RunningHash) -> bytes:
         empty = total.copy()
         total.update(_text(self.kind) + self.marks.digest() + self.values.digest())
         for column in self.inner:
@@ -165,5 +165,5 @@ def _number(value: int) -> bytes:
     return value.to_bytes(8, "little")
 
 
-def _listed(columns: dict[str, _Column]) -> str:
+def _listed(columns: dict[str, _ColumnHashes]) -> str:
     return ", ".join(f"{name} ({column.described()})" for name, column in columns.items())

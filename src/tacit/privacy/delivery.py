@@ -159,23 +159,23 @@ def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Reques
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _RequestKey:
     """The name of a request in the store, and how its charge is found or made."""
 
     name: str
     settle: Callable[[], Charge]
 
 
-def _key(request: Request, payment: Payment) -> _Key:
+def _key(request: Request, payment: Payment) -> _RequestKey:
     guarantee = _chargeable(request)
     ledger = payment.ledger
     prints, known = _recognize(request, ledger)
     if payment.entry is not None:
         entry = payment.entry
         name = ledger.request_of(entry).hex()  # the same lock and file as without the entry's id
-        return _Key(name, lambda: ledger.charge_of(entry, guarantee, key=known, prints=prints))
+        return _RequestKey(name, lambda: ledger.charge_of(entry, guarantee, key=known, prints=prints))
     key = known or ledger.key_of(secrets.token_bytes(32))
-    return _Key(
+    return _RequestKey(
         key.hex(),
         lambda: payment.settle(key, guarantee, purpose=request.purpose, prints=prints),
     )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from typing import Any
 
-__all__ = ["SCALARS", "FrozenMapping", "Unreadable", "read_word"]
+__all__ = ["SCALARS", "FrozenMapping", "UnreadableValue", "read_word"]
 
 
-class Unreadable(Exception):
+class UnreadableValue(Exception):
     """An error that contains what the value must be."""
 
 
@@ -39,14 +39,14 @@ def read_word(words: Iterable[str], value: object) -> str:
     """Return a value that is one of a few words."""
     known = list(words)
     if str(value) not in known:
-        raise Unreadable(f"one of {', '.join(known)}")
+        raise UnreadableValue(f"one of {', '.join(known)}")
     return str(value)
 
 
 def _read_text(value: object) -> str:
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return str(value)
-    raise Unreadable("one word")
+    raise UnreadableValue("one word")
 
 
 def _read_bool(value: object) -> bool:
@@ -54,7 +54,7 @@ def _read_bool(value: object) -> bool:
         return value
     if str(value).lower() in ("true", "false"):
         return str(value).lower() == "true"
-    raise Unreadable("true or false")
+    raise UnreadableValue("true or false")
 
 
 def _read_int(value: Any) -> int:  # noqa: ANN401
@@ -63,7 +63,7 @@ def _read_int(value: Any) -> int:  # noqa: ANN401
             raise ValueError
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise Unreadable("an integer") from None
+        raise UnreadableValue("an integer") from None
 
 
 def _read_float(value: Any) -> float:  # noqa: ANN401
@@ -72,7 +72,7 @@ def _read_float(value: Any) -> float:  # noqa: ANN401
             raise ValueError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise Unreadable("a number") from None
+        raise UnreadableValue("a number") from None
 
 
 def _read_date(value: object) -> date:
@@ -81,7 +81,7 @@ def _read_date(value: object) -> date:
     try:
         return date.fromisoformat(str(value))
     except ValueError:
-        raise Unreadable("a date such as 2020-01-31") from None
+        raise UnreadableValue("a date such as 2020-01-31") from None
 
 
 SCALARS: dict[Any, Callable[[Any], Any]] = {

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, Union
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.scalars import SCALARS, FrozenMapping, Unreadable, read_word
+from tacit.privacy.scalars import SCALARS, FrozenMapping, UnreadableValue, read_word
 from tacit.privacy.words import join_words, numbers_of, split_words
 
 __all__ = [
@@ -83,7 +83,7 @@ class Setting:
         """Return the value as the field's type, from the type itself, words or TOML; raise if it violates the rule."""
         try:
             read = _read(self.kind, value)
-        except Unreadable as wanted:
+        except UnreadableValue as wanted:
             raise InvalidInput(f"must be {self.rule or wanted}, got {value!r}", field=self.name) from None
         except InvalidInput as error:  # of a choice
             raise InvalidInput(str(error), field=self.name) from None
@@ -183,7 +183,7 @@ def read_value(kind: Any, value: object, *, field: str) -> Any:  # noqa: ANN401
     """Return a value as a type, from the type itself, words or TOML; raise with the field's name."""
     try:
         return _read(kind, value)
-    except Unreadable as wanted:
+    except UnreadableValue as wanted:
         raise InvalidInput(f"must be {wanted}, got {value!r}", field=field) from None
 
 
@@ -262,9 +262,9 @@ def _read_either(members: tuple[Any, ...], value: object) -> Any:  # noqa: ANN40
     for one in members:
         try:
             return _read(one, value)
-        except Unreadable as error:
+        except UnreadableValue as error:
             wanted.append(str(error))
-    raise Unreadable(" or ".join(wanted))
+    raise UnreadableValue(" or ".join(wanted))
 
 
 def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
@@ -272,13 +272,13 @@ def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
         try:
             value = numbers_of(value) if inner[0] is float else split_words(value)
         except ValueError as wanted:
-            raise Unreadable(str(wanted)) from None
+            raise UnreadableValue(str(wanted)) from None
     try:
         read = tuple(_read(inner[0], one) for one in value)  # type: ignore[attr-defined]
     except TypeError:
-        raise Unreadable("a list") from None
+        raise UnreadableValue("a list") from None
     if inner[-1] is not ... and len(read) != len(inner):
-        raise Unreadable(f"{len(inner)} numbers")
+        raise UnreadableValue(f"{len(inner)} numbers")
     return read
 
 
@@ -286,10 +286,10 @@ def _read_mapping(inner: Any, value: object) -> Mapping[str, Any]:  # noqa: ANN4
     if not isinstance(value, Mapping):
         pairs = [str(one).partition("=") for one in ([value] if isinstance(value, str) else value)]  # type: ignore[attr-defined]
         if any(not sign for _, sign, _ in pairs):
-            raise Unreadable("COLUMN=NUMBER,NUMBER,...")
+            raise UnreadableValue("COLUMN=NUMBER,NUMBER,...")
         names = [name.strip() for name, _, _ in pairs]
         if len(set(names)) < len(names):
-            raise Unreadable("given once for each column")
+            raise UnreadableValue("given once for each column")
         value = {name.strip(): numbers for name, _, numbers in pairs}
     return FrozenMapping({str(name): _read(inner, numbers) for name, numbers in value.items()})
 

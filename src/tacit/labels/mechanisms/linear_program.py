@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array, eye_array, kron
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.noise import Choice
+from tacit.privacy.noise import WeightedChoice
 from tacit.privacy.noise.enclosure import exp_bounds
 from tacit.privacy.rounding import exact
 
@@ -31,7 +31,7 @@ class UnbiasedProgram:
     """The outputs, how each value draws one of them, the expected squared error, and what exactness added to it."""
 
     outputs: Array
-    choices: tuple[Choice, ...]
+    choices: tuple[WeightedChoice, ...]
     expected_error: float
     repair_cost: float
 
@@ -46,7 +46,7 @@ class UnbiasedProgram:
         error = float((prior[:, None] * np.array(matrix, float) * (points[used] - values[:, None]) ** 2).sum())
         return cls(
             outputs=points[used],
-            choices=tuple(Choice.from_fractions(row) for row in matrix),
+            choices=tuple(WeightedChoice.from_fractions(row) for row in matrix),
             expected_error=error,
             repair_cost=max(0.0, error - optimum),
         )

@@ -13,26 +13,26 @@ from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
 from tacit.privacy.loss.base import Stated
 from tacit.privacy.rounding import exact, round_up
 
-__all__ = ["Book", "account_row", "guarantee_of", "now"]
+__all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Book:
+class DataSetAccounts:
     """A data set's current terms, and access to its accounts and entries."""
 
-    rows: Rows
+    rows: SealedRows
     id: int
     name: str
     budget: Guarantee
     parts: Mapping[str, Row]
 
     @classmethod
-    def find(cls, rows: Rows, name: str, *, lock: bool = False) -> Book:
+    def find(cls, rows: SealedRows, name: str, *, lock: bool = False) -> DataSetAccounts:
         """Read a data set; with ``lock`` no other transaction can charge it until this one ends."""
         found = rows.find(DATA_SET, DATA_SET.c.name == name, lock=lock)
         if not found:

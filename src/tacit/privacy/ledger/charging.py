@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.book import Book, guarantee_of
+from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
 from tacit.privacy.ledger.registry import add_budget, check_budget
 from tacit.privacy.ledger.rows import Row
@@ -19,7 +19,7 @@ __all__ = ["charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
 
 
 def charge(
-    book: Book, guarantee: AnyGuarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
+    book: DataSetAccounts, guarantee: AnyGuarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
 ) -> Receipt:
     """Write a charge and its accounts, or raise and write nothing."""
     guarantee = _check(book, guarantee)
@@ -41,19 +41,21 @@ def charge(
     return Receipt(id=entry, spent=spent[worst], left=book.left(spent[worst]))
 
 
-def pay(book: Book, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
+def pay(
+    book: DataSetAccounts, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
+) -> Receipt:
     """Write a charge in the data set's unit: a guarantee for one record covers its label."""
     _check_covered(book, version, parts)
     return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
 
 
-def in_unit_of(book: Book, guarantee: Guarantee) -> Guarantee:
+def in_unit_of(book: DataSetAccounts, guarantee: Guarantee) -> Guarantee:
     """Return the guarantee in the data set's unit, as it is charged."""
     covers = guarantee.unit is Unit.RECORD and book.budget.unit is Unit.LABEL
     return guarantee.for_unit(Unit.LABEL) if covers else guarantee
 
 
-def void(book: Book, number: int, *, reason: str) -> Receipt:
+def void(book: DataSetAccounts, number: int, *, reason: str) -> Receipt:
     """Write a correction: the charge stays on record but no longer counts."""
     entries = {entry["number"]: entry for entry in book.entries()}
     target = _voidable(book, entries, number)
@@ -63,7 +65,7 @@ def void(book: Book, number: int, *, reason: str) -> Receipt:
     return Receipt(id=entry, spent=spent, left=book.left(spent))
 
 
-def rebuild(book: Book, *, parts: Sequence[str] | None = None) -> dict[str, Account]:
+def rebuild(book: DataSetAccounts, *, parts: Sequence[str] | None = None) -> dict[str, Account]:
     """Compute the accounts from the entries and replace the stored ones."""
     accounts = {part: book.recount(part) for part in book.choose(parts)}
     for part, account in accounts.items():
@@ -71,7 +73,7 @@ def rebuild(book: Book, *, parts: Sequence[str] | None = None) -> dict[str, Acco
     return accounts
 
 
-def set_budget(book: Book, budget: Guarantee) -> None:
+def set_budget(book: DataSetAccounts, budget: Guarantee) -> None:
     """Write a new budget, unless it is below the spend."""
     _check_unit(book, check_budget(budget))
     for part in book.parts:
@@ -88,7 +90,7 @@ def set_budget(book: Book, budget: Guarantee) -> None:
     add_budget(book.rows, book.id, budget)
 
 
-def _check(book: Book, guarantee: AnyGuarantee) -> Guarantee:
+def _check(book: DataSetAccounts, guarantee: AnyGuarantee) -> Guarantee:
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(f"must be a Guarantee to be charged, got {guarantee}", field="guarantee")
     _check_unit(book, guarantee)
@@ -101,7 +103,7 @@ def _check(book: Book, guarantee: AnyGuarantee) -> Guarantee:
     return guarantee
 
 
-def _check_unit(book: Book, guarantee: Guarantee) -> None:
+def _check_unit(book: DataSetAccounts, guarantee: Guarantee) -> None:
     kept = book.budget
     if guarantee.unit != kept.unit:
         raise UnitMismatch(
@@ -115,7 +117,7 @@ def _check_unit(book: Book, guarantee: Guarantee) -> None:
         )
 
 
-def _check_covered(book: Book, version: int | None, parts: Sequence[str] | None) -> None:
+def _check_covered(book: DataSetAccounts, version: int | None, parts: Sequence[str] | None) -> None:
     """Raise if rows of a recognized version lie outside the parts that are charged."""
     if version is None or parts is None:
         return
@@ -132,7 +134,7 @@ def _check_covered(book: Book, version: int | None, parts: Sequence[str] | None)
         )
 
 
-def _voidable(book: Book, entries: Mapping[int, Row], number: int) -> Row:
+def _voidable(book: DataSetAccounts, entries: Mapping[int, Row], number: int) -> Row:
     target = entries.get(number)
     if target is None:
         raise LedgerError(f"the ledger has no charge {book.name}/{number}")
@@ -146,10 +148,10 @@ def _voidable(book: Book, entries: Mapping[int, Row], number: int) -> Row:
     return target
 
 
-def _whose(book: Book, part: str) -> str:
+def _whose(book: DataSetAccounts, part: str) -> str:
     return book.name if len(book.parts) == 1 else f"part {part} of {book.name}"
 
 
-def _of_budget(book: Book, spent: float) -> str:
+def _of_budget(book: DataSetAccounts, spent: float) -> str:
     delta = f" at delta {format_up(book.budget.delta)}" if book.budget.delta else ""
     return f"epsilon {format_up(spent)} of {format_up(book.budget.epsilon)}{delta}"

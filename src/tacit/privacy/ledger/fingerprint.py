@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.privacy.canonical import ColumnDigest, Hash, decode
+from tacit.privacy.canonical import ColumnDigest, RunningHash, decode
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["arrow_batches", "fingerprint_rows", "fingerprints", "list_column"]
@@ -45,7 +45,7 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     ----------
     RFC 2104 (HMAC).
     """
-    digest = _Digest(lambda: hmac.new(secret, digestmod="sha256"))
+    digest = _PositionDigest(lambda: hmac.new(secret, digestmod="sha256"))
     found: dict[int, bytes] = {}
     stops = sorted(set(at), reverse=True)
     for batch in _batches(data):
@@ -66,9 +66,9 @@ def fingerprint_rows(
 ) -> tuple[dict[int, bytes], bytes]:
     """Return, from one pass over the rows, the fingerprints of the private columns and that of all columns.
 
-    Rows without private columns have the fingerprints of all columns.
+    SealedRows without private columns have the fingerprints of all columns.
     """
-    everything = _Digest(lambda: hmac.new(secret, digestmod="sha256"))
+    everything = _PositionDigest(lambda: hmac.new(secret, digestmod="sha256"))
 
     def private_columns() -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -78,10 +78,10 @@ def fingerprint_rows(
     return fingerprints(private_columns(), secret=secret, at=at), everything.digest()
 
 
-class _Digest:
+class _PositionDigest:
     """A running digest of columns by position."""
 
-    def __init__(self, new: Callable[[], Hash]) -> None:
+    def __init__(self, new: Callable[[], RunningHash]) -> None:
         self._new = new
         self._columns: list[_ColumnReadings] = []
         self.rows = 0
@@ -106,7 +106,7 @@ class _ColumnReadings:
     So the first rows keep their own fingerprint, even if a later row turns integers into floats or strings.
     """
 
-    def __init__(self, new: Callable[[], Hash]) -> None:
+    def __init__(self, new: Callable[[], RunningHash]) -> None:
         self._new = new
         self._digests: dict[_Reading, ColumnDigest] | None = None
 

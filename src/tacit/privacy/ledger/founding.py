@@ -15,7 +15,7 @@ from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.ledger.book import now
 from tacit.privacy.ledger.database import LedgerDatabase
-from tacit.privacy.ledger.rows import Rows
+from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import LEDGER
 from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.transfer import restore
@@ -50,7 +50,7 @@ def _fill(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
         if database.revision(connection) is not None:
             raise LedgerError(f"there is a ledger at {database.where} already; it was not changed")
         database.schema.migrate(connection)
-        rows = Rows(connection, secret)
+        rows = SealedRows(connection, secret)
         rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
         if document is not None:
             restore(rows, document)
@@ -82,5 +82,5 @@ def _secret(connection: Connection) -> bytes:
     secret = connection.execute(select(LEDGER.c.secret)).scalar()
     if secret is None:
         raise LedgerError("the ledger is damaged: it has lost its secret; restore it from an export")
-    Rows(connection, bytes(secret)).find(LEDGER)
+    SealedRows(connection, bytes(secret)).find(LEDGER)
     return bytes(secret)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import charging, registry, requests
-from tacit.privacy.ledger.book import Book
+from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import exists, found, open_database
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text, split_id
 from tacit.privacy.ledger.requests import Charge, Delivery
-from tacit.privacy.ledger.rows import Rows
+from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
@@ -129,11 +129,11 @@ class Ledger:
             Parts that share no row and, with more than one row per person, no person. The part of a row must not depend
             on what the budget protects. Default: one part. A charge that names its parts costs the others nothing.
         """
-        terms = registry.Terms(name=name, budget=budget, parts=tuple(parts))
+        terms = registry.DataSetTerms(name=name, budget=budget, parts=tuple(parts))
         prints = self._fingerprints(data)
         with self._writing() as opened:
             registry.register(opened, prints, terms)
-            return statement(Book.find(opened, name))
+            return statement(DataSetAccounts.find(opened, name))
 
     def identify(self, data: object) -> Version:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""
@@ -177,7 +177,7 @@ class Ledger:
         """
         check_text(purpose, name="purpose")
         with self._writing() as rows:
-            book = Book.find(rows, name, lock=True)
+            book = DataSetAccounts.find(rows, name, lock=True)
             return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
 
     def void(self, entry: str, *, reason: str) -> Receipt:
@@ -185,7 +185,7 @@ class Ledger:
         check_text(reason, name="reason")
         name, number = split_id(entry)
         with self._writing() as rows:
-            return charging.void(Book.find(rows, name, lock=True), number, reason=reason)
+            return charging.void(DataSetAccounts.find(rows, name, lock=True), number, reason=reason)
 
     def recognize(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
         """Return, from one pass over rows, the fingerprints for :meth:`settle`, and a digest of all columns."""
@@ -224,7 +224,7 @@ class Ledger:
         check_text(purpose, name="purpose")
         with self._writing() as rows:
             name, version = registry.find_data_set(rows, prints, dataset=dataset)
-            book = Book.find(rows, name, lock=True)
+            book = DataSetAccounts.find(rows, name, lock=True)
             found = requests.find_charge(book, key)
             if found is not None and (found.delivery is None or not again):
                 return found
@@ -235,7 +235,7 @@ class Ledger:
         """Return the key of the request that a charge was made for; a charge by hand is refused."""
         name, number = split_id(entry)
         with self._reading() as rows:
-            return requests.request_of(Book.find(rows, name), number)
+            return requests.request_of(DataSetAccounts.find(rows, name), number)
 
     def charge_of(
         self, entry: str, guarantee: Guarantee, *, key: bytes | None, prints: Mapping[int, bytes] | None
@@ -249,7 +249,7 @@ class Ledger:
         """
         name, number = split_id(entry)
         with self._writing() as rows:
-            book = Book.find(rows, name)
+            book = DataSetAccounts.find(rows, name)
             charge = requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee), key=key)
             registry.find_data_set(rows, prints, dataset=name)
             return charge
@@ -258,24 +258,24 @@ class Ledger:
         """Record the release of a charge, before it is published."""
         name, number = split_id(entry)
         with self._writing() as rows:
-            requests.record_delivery(Book.find(rows, name, lock=True), number, delivery)
+            requests.record_delivery(DataSetAccounts.find(rows, name, lock=True), number, delivery)
 
     def set_budget(self, name: str, budget: Guarantee) -> Statement:
         """Give a data set another budget in the same unit; a budget below the spend is rejected."""
         with self._writing() as rows:
-            charging.set_budget(Book.find(rows, name, lock=True), budget)
-            return statement(Book.find(rows, name))
+            charging.set_budget(DataSetAccounts.find(rows, name, lock=True), budget)
+            return statement(DataSetAccounts.find(rows, name))
 
     def statement(self, name: str) -> Statement:
         """Return a data set's budget, spend, parts, versions and entries."""
         with self._reading() as rows:
-            return statement(Book.find(rows, name))
+            return statement(DataSetAccounts.find(rows, name))
 
     def rebuild(self, name: str) -> Statement:
         """Recompute a data set's spend from its entries, and store it."""
         with self._writing() as rows:
-            charging.rebuild(Book.find(rows, name, lock=True))
-            return statement(Book.find(rows, name))
+            charging.rebuild(DataSetAccounts.find(rows, name, lock=True))
+            return statement(DataSetAccounts.find(rows, name))
 
     def export(self, path: str | Path, *, secret: bool = True, force: bool = False) -> Path:
         """Write everything as JSON, readable by its owner only, completely or not at all.
@@ -300,11 +300,11 @@ class Ledger:
         return fingerprints(data, secret=self._secret, at=counts)
 
     @contextmanager
-    def _reading(self) -> Iterator[Rows]:
+    def _reading(self) -> Iterator[SealedRows]:
         with self._database.reading() as connection:
-            yield Rows(connection, self._secret)
+            yield SealedRows(connection, self._secret)
 
     @contextmanager
-    def _writing(self) -> Iterator[Rows]:
+    def _writing(self) -> Iterator[SealedRows]:
         with self._database.writing() as connection:
-            yield Rows(connection, self._secret)
+            yield SealedRows(connection, self._secret)

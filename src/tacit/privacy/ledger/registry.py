@@ -11,22 +11,22 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import account_row, now
 from tacit.privacy.ledger.records import ALL, Part, Version, check_text
-from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
 
-__all__ = ["Terms", "add_budget", "check_budget", "find_data_set", "identify", "known_counts", "register"]
+__all__ = ["DataSetTerms", "add_budget", "check_budget", "find_data_set", "identify", "known_counts", "register"]
 
 Prints = Mapping[int, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class DataSetTerms:
     """The permanent declarations about a data set, and its first budget.
 
     Examples
     --------
     >>> from tacit.privacy import Unit
-    >>> Terms(name="", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=())
+    >>> DataSetTerms(name="", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=())
     Traceback (most recent call last):
     ...
     tacit.privacy.errors.InvalidInput: name must be one line of text, got ''
@@ -74,12 +74,12 @@ def check_budget(budget: Guarantee) -> Guarantee:
     return budget
 
 
-def known_counts(rows: Rows) -> set[int]:
+def known_counts(rows: SealedRows) -> set[int]:
     """Return the row counts of all known versions, at which new data must be compared."""
     return {version["rows"] for version in rows.find(VERSION)}
 
 
-def register(rows: Rows, prints: Prints, terms: Terms) -> None:
+def register(rows: SealedRows, prints: Prints, terms: DataSetTerms) -> None:
     """Record a new data set; data that the ledger already knows are rejected."""
     rows.find(LEDGER, lock=True)
     terms.check_length(max(prints))
@@ -100,7 +100,7 @@ def register(rows: Rows, prints: Prints, terms: Terms) -> None:
         _add_part(rows, number, i, part, delta=terms.budget.delta)
 
 
-def identify(rows: Rows, prints: Prints) -> Version:
+def identify(rows: SealedRows, prints: Prints) -> Version:
     """Return the version of the data: a new one if rows were appended to a known one."""
     rows.find(LEDGER, lock=True)
     known = _match(rows, prints)
@@ -114,7 +114,7 @@ def identify(rows: Rows, prints: Prints) -> Version:
     return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
 
 
-def find_data_set(rows: Rows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:
+def find_data_set(rows: SealedRows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:
     """Return the data set to charge, and the version of the private columns if they are known."""
     if prints is None:
         if dataset is None:
@@ -133,7 +133,7 @@ def find_data_set(rows: Rows, prints: Prints | None, *, dataset: str | None) -> 
     return known.data_set, known.number
 
 
-def add_budget(rows: Rows, data_set: int, budget: Guarantee) -> None:
+def add_budget(rows: SealedRows, data_set: int, budget: Guarantee) -> None:
     """Write the current budget."""
     last = rows.last(BUDGET, BUDGET.c.data_set == data_set)
     rows.add(
@@ -146,7 +146,7 @@ def add_budget(rows: Rows, data_set: int, budget: Guarantee) -> None:
     )
 
 
-def _add_part(rows: Rows, data_set: int, number: int, part: Part | None, *, delta: float) -> None:
+def _add_part(rows: SealedRows, data_set: int, number: int, part: Part | None, *, delta: float) -> None:
     lines = part.rows if part else None
     rows.add(
         PART,
@@ -159,7 +159,7 @@ def _add_part(rows: Rows, data_set: int, number: int, part: Part | None, *, delt
     rows.add(ACCOUNT, **account_row(data_set, number, Account.of([], delta=delta)))
 
 
-def _add_version(rows: Rows, data_set: int, prints: Prints) -> Row:
+def _add_version(rows: SealedRows, data_set: int, prints: Prints) -> Row:
     last = rows.last(VERSION, VERSION.c.data_set == data_set)
     number = 1 if last is None else last["number"] + 1
     length = max(prints)
@@ -168,7 +168,7 @@ def _add_version(rows: Rows, data_set: int, prints: Prints) -> Row:
     return values
 
 
-def _match(rows: Rows, prints: Prints) -> Row | None:
+def _match(rows: SealedRows, prints: Prints) -> Row | None:
     """Return the longest known version that the data equal or extend."""
     versions = [version for version in rows.find(VERSION) if version["rows"] <= max(prints)]
     if any(version["rows"] not in prints for version in versions):
@@ -177,5 +177,5 @@ def _match(rows: Rows, prints: Prints) -> Row | None:
     return max(hits, key=lambda version: int(version["rows"]), default=None)
 
 
-def _name_of(rows: Rows, version: Row) -> str:
+def _name_of(rows: SealedRows, version: Row) -> str:
     return str(rows.find(DATA_SET, DATA_SET.c.id == version["data_set"])[0]["name"])

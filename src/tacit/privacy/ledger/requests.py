@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger.book import Book, guarantee_of, now
+from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of, now
 from tacit.privacy.ledger.records import Receipt, split_id
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, ENTRY, REQUEST
@@ -39,7 +39,7 @@ class Charge:
     receipt: Receipt | None = None
 
 
-def find_charge(book: Book, key: bytes) -> Charge | None:
+def find_charge(book: DataSetAccounts, key: bytes) -> Charge | None:
     """Return the newest charge for a key that was not voided."""
     voided = _voided(book)
     mine = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.key == key)
@@ -47,7 +47,7 @@ def find_charge(book: Book, key: bytes) -> Charge | None:
     return _charge(book, max(standing)) if standing else None
 
 
-def request_of(book: Book, number: int) -> bytes:
+def request_of(book: DataSetAccounts, number: int) -> bytes:
     """Return the key of the request that a charge was made for."""
     found = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.number == number)
     if not found:
@@ -55,7 +55,7 @@ def request_of(book: Book, number: int) -> bytes:
     return bytes(found[0]["key"])
 
 
-def charge_of_entry(book: Book, number: int, guarantee: Guarantee, *, key: bytes | None) -> Charge:
+def charge_of_entry(book: DataSetAccounts, number: int, guarantee: Guarantee, *, key: bytes | None) -> Charge:
     """Return a charge by its number; one that was voided, or was for another release, is rejected.
 
     Parameters
@@ -79,13 +79,13 @@ def charge_of_entry(book: Book, number: int, guarantee: Guarantee, *, key: bytes
     return _charge(book, number)
 
 
-def record_request(book: Book, receipt: Receipt, key: bytes) -> Charge:
+def record_request(book: DataSetAccounts, receipt: Receipt, key: bytes) -> Charge:
     """Record what a new charge is for."""
     book.rows.add(REQUEST, data_set=book.id, number=split_id(receipt.id)[1], key=key)
     return Charge(entry=receipt.id, receipt=receipt)
 
 
-def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
+def record_delivery(book: DataSetAccounts, number: int, delivery: Delivery) -> None:
     """Record the release of a charge before it is published; a second delivery and a voided charge are rejected."""
     if number in _voided(book):
         raise LedgerError(f"{book.name}/{number} was voided while its release was drawn; it was not delivered")
@@ -98,15 +98,15 @@ def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
         book.rows.add(DELIVERY, data_set=book.id, number=number, digest=delivery.digest, file=delivery.file, time=now())
 
 
-def _charge(book: Book, number: int) -> Charge:
+def _charge(book: DataSetAccounts, number: int) -> Charge:
     return Charge(entry=f"{book.name}/{number}", delivery=_delivery(book, number))
 
 
-def _voided(book: Book) -> set[int]:
+def _voided(book: DataSetAccounts) -> set[int]:
     corrections = book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.voids.is_not(None))
     return {entry["voids"] for entry in corrections}
 
 
-def _delivery(book: Book, number: int) -> Delivery | None:
+def _delivery(book: DataSetAccounts, number: int) -> Delivery | None:
     found = book.rows.find(DELIVERY, DELIVERY.c.data_set == book.id, DELIVERY.c.number == number)
     return Delivery(digest=bytes(found[0]["digest"]), file=found[0]["file"]) if found else None

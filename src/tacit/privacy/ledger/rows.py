@@ -13,13 +13,13 @@ from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
 
 from tacit.privacy.errors import LedgerError
 
-__all__ = ["Rows", "seal"]
+__all__ = ["SealedRows", "seal"]
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SealedRows:
     """The rows of one transaction: sealed as they are written, checked as they are read."""
 
     connection: Connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tacit.privacy.ledger.book import Book, guarantee_of
+from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of
 from tacit.privacy.ledger.records import Entry, PartSpend, Statement, Version
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import VERSION
@@ -13,7 +13,7 @@ from tacit.privacy.ledger.schema import VERSION
 __all__ = ["statement"]
 
 
-def statement(book: Book) -> Statement:
+def statement(book: DataSetAccounts) -> Statement:
     """Read a data set's terms, spend, versions and entries in one transaction."""
     parts = tuple(_part(book, name) for name in book.parts)
     spent = max(part.spent for part in parts)
@@ -31,7 +31,7 @@ def statement(book: Book) -> Statement:
     )
 
 
-def _part(book: Book, name: str) -> PartSpend:
+def _part(book: DataSetAccounts, name: str) -> PartSpend:
     row = book.parts[name]
     spent = book.spent(book.account(name))
     lines = None if row["start"] is None else range(row["start"], row["stop"])

@@ -14,8 +14,8 @@ from sqlalchemy import Table
 from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.files import Replaceable
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.book import Book, account_row
-from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.book import DataSetAccounts, account_row
+from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, PART, REQUEST, VERSION
 
 __all__ = ["EXPORT", "FORMAT", "export", "read_export", "restore"]
@@ -36,7 +36,7 @@ _SINCE_0003 = ("requests", "deliveries")  # older exports have none
 _BYTES = ("fingerprint", "key", "digest")
 
 
-def export(rows: Rows, *, secret: bool) -> dict[str, Any]:
+def export(rows: SealedRows, *, secret: bool) -> dict[str, Any]:
     """Return everything but the accounts, which follow from the entries."""
     ledger = rows.find(LEDGER)[0]
     document = {
@@ -61,7 +61,7 @@ def read_export(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     return document
 
 
-def restore(rows: Rows, document: Mapping[str, Any]) -> None:
+def restore(rows: SealedRows, document: Mapping[str, Any]) -> None:
     """Write all of an export's rows, and compute the accounts."""
     try:
         for number, data_set in enumerate(document["data_sets"], start=1):
@@ -72,7 +72,7 @@ def restore(rows: Rows, document: Mapping[str, Any]) -> None:
         raise LedgerError(f"restore must be an export of a ledger, but a field is wrong: {error!r}") from error
 
 
-def _data_set(rows: Rows, row: Row) -> dict[str, Any]:
+def _data_set(rows: SealedRows, row: Row) -> dict[str, Any]:
     terms = {"name": row["name"], "unit": row["unit"], "rows": row["rows"], "time": row["time"]}
     return terms | {
         name: [_plain(line) for line in rows.find(table, table.c.data_set == row["id"])]
@@ -97,13 +97,13 @@ def _row(plain: Mapping[str, Any]) -> dict[str, Any]:
     return row | {name: bytes.fromhex(row[name]) for name in _BYTES if name in row}
 
 
-def _restore_data_set(rows: Rows, number: int, plain: Mapping[str, Any]) -> None:
+def _restore_data_set(rows: SealedRows, number: int, plain: Mapping[str, Any]) -> None:
     terms = {name: value for name, value in plain.items() if name not in _TABLES}
     rows.add(DATA_SET, id=number, **terms)
     for name, table in _TABLES.items():
         for line in plain.get(name, ()) if name in _SINCE_0003 else plain[name]:
             rows.add(table, data_set=number, **_row(line))
-    book = Book.find(rows, terms["name"])
+    book = DataSetAccounts.find(rows, terms["name"])
     for part, row in book.parts.items():
         account: Account = book.recount(part)
         rows.add(ACCOUNT, **account_row(number, row["number"], account))

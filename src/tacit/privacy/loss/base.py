@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.rounding import exact, round_up
 
-__all__ = ["Priced", "PrivacyLoss", "Stated", "add_stated", "distribution_of", "sure_epsilon"]
+__all__ = ["DistributionPrice", "PrivacyLoss", "Stated", "add_stated", "distribution_of", "sure_epsilon"]
 
 Stated = tuple[Fraction, Fraction] | None
 """An exact epsilon and delta that were guaranteed; None if there is only a curve."""
@@ -39,7 +39,7 @@ class PrivacyLoss(Protocol):
         """The least epsilon at ``delta``, rounded up; infinite if there is none."""
 
 
-class Priced:
+class DistributionPrice:
     """The cost of a loss without a closed form: its stated epsilon or its distribution's, whichever is smaller."""
 
     __slots__ = ()

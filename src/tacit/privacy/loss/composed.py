@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.privacy.distribution import LossDistribution
-from tacit.privacy.loss.base import Priced, PrivacyLoss, Stated, add_stated, distribution_of, sure_epsilon
+from tacit.privacy.loss.base import DistributionPrice, PrivacyLoss, Stated, add_stated, distribution_of, sure_epsilon
 
 __all__ = ["ComposedLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComposedLoss(Priced):
+class ComposedLoss(DistributionPrice):
     """Several losses on the same data, one after the other.
 
     Examples

@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.privacy.distribution import LARGEST, LossDistribution
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.loss.base import Priced
+from tacit.privacy.loss.base import DistributionPrice
 from tacit.privacy.loss.curve import discrete_gaussian_epsilon
 from tacit.privacy.loss.worst import PureLoss
 from tacit.privacy.rounding import check_count, exact, round_up
@@ -24,7 +24,7 @@ _MOST = 1_000_000  # outcomes, or about so many: an array of them takes megabyte
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplaceLoss(Priced):
+class DiscreteLaplaceLoss(DistributionPrice):
     """Integer noise with P(k) proportional to e^(-|k|/scale) on a query of integer sensitivity.
 
     Examples
@@ -60,7 +60,7 @@ class DiscreteLaplaceLoss(Priced):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianLoss(Priced):
+class DiscreteGaussianLoss(DistributionPrice):
     """Integer noise with P(k) proportional to e^(-k^2 / 2 scale^2) on a query of integer sensitivity.
 
     References

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.privacy.distribution import INTERVAL, LossDistribution
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.loss.base import Priced
+from tacit.privacy.loss.base import DistributionPrice
 from tacit.privacy.rounding import check_count, check_epsilon
 
 __all__ = ["GaussianLoss", "SampledGaussianLoss", "sampled_step"]
@@ -20,7 +20,7 @@ _HIDES_NOTHING = 1 / 32  # the usual loss is then above 500, and arrays of all l
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianLoss(Priced):
+class GaussianLoss(DistributionPrice):
     """Real Gaussian noise; under a Guarantee only with the assumption that its arithmetic is exact.
 
     Examples
@@ -50,7 +50,7 @@ class GaussianLoss(Priced):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampledGaussianLoss(Priced):
+class SampledGaussianLoss(DistributionPrice):
     """Steps of real Gaussian noise on Poisson samples of the rows, under replace-one adjacency: the loss of DP-SGD.
 
     Under a Guarantee only with the assumption that its arithmetic is exact.

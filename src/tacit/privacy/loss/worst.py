@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit.privacy.distribution import LossDistribution
-from tacit.privacy.loss.base import Priced, Stated
+from tacit.privacy.loss.base import DistributionPrice, Stated
 from tacit.privacy.rounding import check_delta, check_epsilon, exact
 
 __all__ = ["ApproximateLoss", "PureLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PureLoss(Priced):
+class PureLoss(DistributionPrice):
     """The worst that an epsilon-DP mechanism can do: two outcomes with losses +epsilon and -epsilon."""
 
     kind: ClassVar[str] = "pure"
@@ -35,7 +35,7 @@ class PureLoss(Priced):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApproximateLoss(Priced):
+class ApproximateLoss(DistributionPrice):
     """The worst that an (epsilon, delta)-DP mechanism can do: with probability delta it reveals everything.
 
     Examples

@@ -1,7 +1,7 @@
 """Noise and its privacy cost: exact integer samplers, and the generator they draw from."""
 
 from tacit.privacy.loss.curve import gaussian_scale
-from tacit.privacy.noise.choice import Choice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
+from tacit.privacy.noise.choice import WeightedChoice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
 from tacit.privacy.noise.coin import Coin, ExpCoin, flip_each
 from tacit.privacy.noise.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from tacit.privacy.noise.coordinates import CoordinateNoise
@@ -12,7 +12,6 @@ from tacit.privacy.noise.laplace import DiscreteLaplace
 from tacit.privacy.noise.response import randomize_codes, response_matrix
 
 __all__ = [
-    "Choice",
     "Coin",
     "CoordinateNoise",
     "DiscreteGaussian",
@@ -20,6 +19,7 @@ __all__ = [
     "ExpCoin",
     "Grid",
     "SystemGenerator",
+    "WeightedChoice",
     "flip_each",
     "gaussian_scale",
     "is_seeded",

@@ -18,7 +18,7 @@ from tacit.privacy.noise.digits import BASE_BITS, uniform_digits, uniform_words
 from tacit.privacy.noise.enclosure import exp_bounds, log_bounds
 from tacit.privacy.rounding import check_count, check_epsilon, exact, round_up
 
-__all__ = ["GAP", "MOST_EPSILON", "Choice", "keep_coin", "keep_or_switch", "max_log_ratio", "max_ratio"]
+__all__ = ["GAP", "MOST_EPSILON", "WeightedChoice", "keep_coin", "keep_or_switch", "max_log_ratio", "max_ratio"]
 
 GAP = Fraction(1, 10**12)
 """How far below epsilon, relative to min(1, epsilon), the largest log ratio may be; it is never above epsilon."""
@@ -31,7 +31,7 @@ _CELLS = 1 << BASE_BITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class WeightedChoice:
     """Outcome i with probability exactly weights[i] / sum(weights).
 
     A uniform number of ``bits`` bits is compared with the running sums of the weights. Where the weights
@@ -46,7 +46,7 @@ class Choice:
 
     Examples
     --------
-    >>> Choice(weights=(2**62, 3 * 2**62)).probabilities
+    >>> WeightedChoice(weights=(2**62, 3 * 2**62)).probabilities
     (Fraction(1, 4), Fraction(3, 4))
     """
 
@@ -70,7 +70,7 @@ class Choice:
         object.__setattr__(self, "_first", _decided_by_first_digit(sums, self.bits))
 
     @classmethod
-    def from_fractions(cls, probabilities: Sequence[Fraction]) -> Choice:
+    def from_fractions(cls, probabilities: Sequence[Fraction]) -> WeightedChoice:
         """Return the choice with exactly these probabilities, which must be rational and sum to 1."""
         shares = [Fraction(p) for p in probabilities]
         if any(p < 0 for p in shares) or sum(shares) != 1:
@@ -108,7 +108,7 @@ class Choice:
         return np.searchsorted(self._sums, keys, side="right").astype(np.int32)
 
 
-def keep_or_switch(epsilon: float, *, outcomes: int) -> Choice:
+def keep_or_switch(epsilon: float, *, outcomes: int) -> WeightedChoice:
     """Return K-ary randomized response as a shift: 0 keeps, each of the other K - 1 has equal weight.
 
     ``(label + shift) % K`` is the randomized label: weight(0) / weight(i) <= e^epsilon exactly and, for K >= 2,
@@ -136,7 +136,7 @@ def keep_or_switch(epsilon: float, *, outcomes: int) -> Choice:
     (3,)
     """
     keep, other, bits = _keep_weights(epsilon, outcomes)
-    return Choice(weights=(keep,) + (other,) * (outcomes - 1), bits=bits)
+    return WeightedChoice(weights=(keep,) + (other,) * (outcomes - 1), bits=bits)
 
 
 def keep_coin(epsilon: float, *, outcomes: int) -> Coin:
@@ -172,7 +172,7 @@ def _search_weights(epsilon: Fraction, K: int) -> tuple[int, int, int]:
         bits += 64
 
 
-def max_ratio(first: Choice, second: Choice) -> Fraction | float:
+def max_ratio(first: WeightedChoice, second: WeightedChoice) -> Fraction | float:
     """Return the largest ratio of the probabilities of an outcome, either way, exactly; infinite if one is 0."""
     if len(first.weights) != len(second.weights):
         raise InvalidInput(
@@ -186,7 +186,7 @@ def max_ratio(first: Choice, second: Choice) -> Fraction | float:
     return max(max(ratios), 1 / min(ratios))
 
 
-def max_log_ratio(first: Choice, second: Choice) -> float:
+def max_log_ratio(first: WeightedChoice, second: WeightedChoice) -> float:
     """Return the logarithm of :func:`max_ratio`, rounded up: the epsilon of two rows of a mechanism."""
     ratio = max_ratio(first, second)
     if isinstance(ratio, float) or ratio == 1:
