@@ -5,9 +5,11 @@ import io
 import json
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from shlex import split
 
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.audit import SURFACES, read_plan, run_audit
@@ -27,7 +29,7 @@ def call(command):
     return json.loads(said.getvalue())
 
 
-@pytest.fixture(scope="module", params=["severity", "ill"])
+@pytest.fixture(scope="module", params=["severity", "ill", "cost"])
 def audited(request, tmp_path_factory):
     """The audit of the plan that init writes for a mixed table, and what its commands say."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -71,18 +73,29 @@ def test_the_numbers_of_the_page_are_given_again(audited):
             assert made["attack"][name] == leak[name], (finding.surface, name)
         assert made.get("bound", made["attack"])["epsilon_lower_bound"] == leak["epsilon_lower_bound"], finding.surface
         if "learn" in made:
-            score = {"bags": "score"}.get(finding.surface, "accuracy")
-            assert made["learn"][score] == pytest.approx(finding.utility.protected), finding.surface
+            assert learned(made["learn"]) == pytest.approx(finding.utility.protected), finding.surface
+
+
+def learned(said):
+    """The accuracy of a model, or the share of the variance that it explains."""
+    if "root_mean_squared_error" not in said:
+        return said["score"] if "score" in said else said["accuracy"]
+    withheld = pq.read_table(next(Path().glob("labels-*/withheld.parquet")))["cost"].to_numpy()
+    return 1 - said["root_mean_squared_error"] ** 2 / withheld.var()
 
 
 def test_a_plan_that_differs_in_one_field_is_told_apart(audited):
     """Control: the commands of another epsilon make another release, with other numbers."""
-    plan, result, _ = audited
+    plan, result, said = audited
     other = plan.steps[0].at(4.0)
     made = [call(command) for command in commands_of(other, seed=5)]
     assert made[1]["plan"] != plan.steps[0].plan.to_json()
     assert made[1]["plan"] == other.plan.to_json()
-    assert made[-1]["epsilon_lower_bound"] != result.findings[0].leak.to_json()["epsilon_lower_bound"]
+    measured = result.findings[0]
+    assert (made[-1]["epsilon_lower_bound"], made[2]) != (
+        measured.leak.to_json()["epsilon_lower_bound"],
+        said[0]["learn"],
+    )
 
 
 def test_without_a_seed_the_commands_draw_anew(audited):

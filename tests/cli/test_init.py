@@ -64,7 +64,7 @@ def test_no_bags_are_planned_by_a_column_of_rare_values(run, tmp_path, capsys):
     assert run("--label", "y", "--surfaces", "bags", data=data) == 0
     plan = read_plan(run.out)
     assert plan.steps[0].plan.by == (("site",),)
-    measure(plan.steps[0], rng=np.random.default_rng(0), tell=lambda _: None)
+    measure(plan.steps[0], seed=0, tell=lambda _: None)
 
 
 def test_row_numbers_are_no_suggestion(run, tmp_path):

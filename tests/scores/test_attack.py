@@ -168,3 +168,20 @@ def test_what_cannot_be_attacked_is_rejected(run, plan, arguments, words):
     said = run(f"attack release.json {arguments}", code=2)
     assert words in said.stderr
     assert len(said.stderr.strip().splitlines()) == 1
+
+
+def test_quarters_of_numbers_are_read_one_row_at_a_time():
+    """Exact mean errors put every row that was asked about in its quarter; noise of a small epsilon, none."""
+    rng = np.random.default_rng(0)
+    costs = pa.table({"cost": np.exp(rng.normal(6, 0.5, 120)).round(2)})
+    for metric in ("mae:lower=0,upper=4000", "rmse:lower=0,upper=4000"):
+        told = {"label": "cost", "metric": metric, "submissions": 121}
+        exact = protect(costs, Plan(epsilon=None, policy="exact", **told))
+        leak = attack(exact, truth=costs, rng=np.random.default_rng(0))
+        assert leak.rate > 0.95
+        assert leak.baseline == pytest.approx(0.25)
+        assert "in the right quarter" in leak.rate_of
+        noisy = attack(protect(costs, Plan(epsilon=1, **told), rng=rng), truth=costs, rng=np.random.default_rng(0))
+        assert noisy.rate < 0.4, "control"
+    with pytest.raises(InvalidInput, match="method must be best for labels that are numbers, got digits"):
+        attack(exact, truth=costs, method="digits")

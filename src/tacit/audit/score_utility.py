@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, t
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tacit.audit.plan import Step
 from tacit.audit.source import Source
@@ -29,6 +29,7 @@ __all__ = ["order_utility"]
 _DRAWS = 10
 _FOLDS = 3
 _DEPTHS = (1, 2, 3, 4, 6, 8)
+_STRENGTHS = (1e-4, 1e-3, 1e-2, 1.0)
 
 
 def order_utility(step: Step, rng: np.random.Generator) -> Utility:
@@ -84,10 +85,21 @@ def _mean_interval(taus: NDArray[np.float64]) -> tuple[Interval, str]:
 @lru_cache(maxsize=2)
 def honest_submissions(source: Source) -> tuple[pa.Table, ...]:
     """Return predictions of every row by models of varied quality that have not seen its label."""
-    logistic = [make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)) for C in (1e-4, 1e-3, 1e-2, 1.0)]
+    if source.has_numbers:
+        return tuple(pa.table({"prediction": made}) for made in _number_predictions(source))
+    logistic = [make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)) for C in _STRENGTHS]
     trees = [DecisionTreeClassifier(max_depth=depth, min_samples_leaf=20, random_state=0) for depth in _DEPTHS]
     models = [*logistic, *trees, RandomForestClassifier(30, min_samples_leaf=5, random_state=0), GaussianNB()]
     few = np.bincount(source.codes).max() < _FOLDS
     folds = (KFold if few else StratifiedKFold)(_FOLDS, shuffle=True, random_state=0)
     tables = [cross_val_predict(one, source.X, source.codes, cv=folds, method="predict_proba") for one in models]
     return tuple(pa.table(dict(zip(source.classes, table.T, strict=True))) for table in tables)
+
+
+def _number_predictions(source: Source) -> list[NDArray[np.float64]]:
+    y = np.asarray(source.table[source.label].to_numpy(), dtype=np.float64)
+    linear = [make_pipeline(StandardScaler(), Ridge(alpha=1 / C)) for C in _STRENGTHS]
+    trees = [DecisionTreeRegressor(max_depth=depth, min_samples_leaf=20, random_state=0) for depth in _DEPTHS]
+    models = [*linear, *trees, RandomForestRegressor(30, min_samples_leaf=5, random_state=0)]
+    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    return [cross_val_predict(one, source.X, y, cv=folds) for one in models]

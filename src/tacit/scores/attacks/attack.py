@@ -25,6 +25,7 @@ from tacit.scores.attacks.given_answers import posterior_of_answers
 from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.played_host import PlayedHost
+from tacit.scores.attacks.quartiles import Quartiles, read_quartiles
 from tacit.scores.attacks.row_beliefs import beliefs_from_rows
 from tacit.scores.methods import AttackMethod, BestAttack, Crowded, Digits, Joint
 from tacit.scores.metrics import Metric
@@ -97,9 +98,11 @@ def attack(
     labels = LabelTable.read(truth, opened.plan, classes=opened.classes, rng=rng)
     if labels.scored_rows != opened.rows:
         raise InvalidInput(f"must have the {opened.rows} rows that are scored, got {labels.scored_rows}", field="truth")
+    codes = _codes(labels)
+    classes = max(2, codes.max() + 1) if labels.classes is None else len(labels.classes)
     if opened.is_offer and data is not None and before is None:
-        before = beliefs_from_rows(labels, sources_of(data))
-    codes, prior = _codes(labels), _prior(labels, before)
+        before = beliefs_from_rows(labels, codes, sources_of(data), classes=classes)
+    prior = _prior(codes, before, classes=classes)
     baseline: float | NDArray[np.int64] = prior.argmax(axis=1)
     if opened.is_offer:
         found = _attack_offer(opened, labels, prior, method=method, rng=rng, progress=progress)
@@ -107,13 +110,15 @@ def attack(
     else:  # the submissions alone may predict the labels, so that correct guesses say nothing about epsilon
         if method is not None:
             raise InvalidInput("has no use with answers: Bayes' rule weighs them", field="method")
+        if not _has_classes(labels):
+            raise InvalidInput("must be an offer for labels that are numbers, got answers", field="release")
         submissions = [labels.read_submission(one, number=k + 1) for k, one in enumerate(sources_of(data))]
         found = posterior_of_answers(opened, submissions, prior)
     leak = leak_from_guesses(found.labels, codes, baseline=baseline, level=level)
     count = f"{found.submissions:,} submission{'s' * (found.submissions != 1)}"
     return replace(
         leak,
-        rate_of="labels are guessed correctly",
+        rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",
         baseline_of="without the scores",
         after=found.after,
         guesses=_guesses(labels, found),
@@ -148,6 +153,8 @@ def _attack_offer(
     progress: Callable[[int, int], None] | None,
 ) -> AttackResult:
     chosen = read_choice(AttackMethod, method or BestAttack(), field="method")
+    if not _has_classes(labels):
+        return _attack_numbers(offer, labels, prior, chosen, rng=rng, progress=progress)
     if offer.metric.reveals is None:
         raise InvalidInput(f"must have a metric that an attack is known for, got {offer.metric}", field="release")
     host = PlayedHost(labels, offer.policy, rng=rng)
@@ -175,21 +182,45 @@ def _attack_offer(
     )
 
 
+def _attack_numbers(
+    offer: Release,
+    labels: LabelTable,
+    prior: Floats,
+    method: AttackMethod,
+    *,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+) -> AttackResult:
+    if not isinstance(method, BestAttack):
+        raise InvalidInput(f"must be best for labels that are numbers, got {method.name}", field="method")
+    return read_quartiles(
+        PlayedHost(labels, offer.policy, rng=rng).submit,
+        offer.metric,
+        Quartiles(labels=labels.labels),
+        ends=offer.metric.label_range,
+        noise=offer.settled["noise_scale"],
+        prior=prior,
+        scored=labels.scored_rows,
+        submissions=offer.plan.submissions,
+        progress=progress or (lambda _made, _planned: None),
+    )
+
+
 def _codes(labels: LabelTable) -> NDArray[np.int64]:
-    """Return the labels as classes; numbers must be 0 and 1."""
-    if labels.classes is None and not np.isin(labels.labels, (0, 1)).all():
-        raise InvalidInput("must have labels 0 and 1: no attack on other numbers is known", field="truth")
-    return labels.labels.astype(np.int64)
+    """Return the labels as classes: numbers other than 0 and 1 as quarters of their distribution."""
+    return labels.labels.astype(np.int64) if _has_classes(labels) else Quartiles(labels=labels.labels).codes
 
 
-def _prior(labels: LabelTable, before: ArrayLike | None) -> Floats:
-    classes = 2 if labels.classes is None else len(labels.classes)
+def _has_classes(labels: LabelTable) -> bool:
+    return labels.classes is not None or bool(np.isin(labels.labels, (0, 1)).all())
+
+
+def _prior(codes: NDArray[np.int64], before: ArrayLike | None, *, classes: int) -> Floats:
     if before is None:
-        shares = np.bincount(_codes(labels), minlength=classes) / labels.rows
-        return np.tile(shares, (labels.rows, 1))
+        return np.tile(np.bincount(codes, minlength=classes) / len(codes), (len(codes), 1))
     beliefs = np.asarray(before, dtype=np.float64)
-    if beliefs.shape != (labels.rows, classes):
-        raise InvalidInput(f"must be of shape {(labels.rows, classes)}, got {beliefs.shape}", field="before")
+    if beliefs.shape != (len(codes), classes):
+        raise InvalidInput(f"must be of shape {(len(codes), classes)}, got {beliefs.shape}", field="before")
     return beliefs
 
 

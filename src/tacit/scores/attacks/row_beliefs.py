@@ -15,7 +15,9 @@ from tacit.scores.releases.label_table import LabelTable
 __all__ = ["beliefs_from_rows"]
 
 
-def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.float64]:
+def beliefs_from_rows(
+    labels: LabelTable, codes: NDArray[np.int64], data: Sequence[object], *, classes: int
+) -> NDArray[np.float64]:
     """Return the attacker's beliefs about each row's label: from its features, or the shares of the labels.
 
     Uninformative features make a model worse than the majority class; the attacker takes the better one.
@@ -23,6 +25,8 @@ def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.
 
     Parameters
     ----------
+    codes, classes
+        The labels as classes, and how many there are.
     data
         One table with the features of the rows, in their order; its label column is not read.
     """
@@ -31,7 +35,6 @@ def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.
     rows = read_rows(open_table(data[0]))
     if rows.num_rows != labels.rows:
         raise InvalidInput(f"must have the {labels.rows} rows of truth, got {rows.num_rows}", field="data")
-    codes, classes = labels.labels.astype(np.int64), 2 if labels.classes is None else len(labels.classes)
     shares = np.tile(np.bincount(codes, minlength=classes) / labels.rows, (labels.rows, 1))
     encoder = Encoder.fitted(rows, [name for name in rows.column_names if name not in labels.table.column_names])
     if not encoder.rules:

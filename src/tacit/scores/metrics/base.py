@@ -98,6 +98,11 @@ class Metric(ABC):
         """Public bounds of a term."""
 
     @property
+    def label_range(self) -> tuple[float, float]:
+        """The public range of labels that are numbers."""
+        return 0.0, 1.0
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The public range of the score."""
         low, high = self.term_bounds

@@ -43,6 +43,11 @@ class Mae(Choice, Metric):
         return 0.0, self.upper - self.lower
 
     @property
+    def label_range(self) -> tuple[float, float]:
+        """The public range."""
+        return self.lower, self.upper
+
+    @property
     def reveals(self) -> RowLosses | None:
         """The sum of the absolute errors of 0/1 labels; None for another range."""
         from tacit.scores.losses import AbsoluteError
