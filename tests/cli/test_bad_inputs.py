@@ -335,7 +335,7 @@ def every_case():
                 words = {"s": surface, "side": side, "made": made}
                 yield command.format(**words), said.format(**words)
     for command, said in OTHERS:
-        yield command.format(**PLAN, host_files="--features t.csv --labels utf16.csv"), said
+        yield command.format(**PLAN, host_files="--data t.csv --truth utf16.csv"), said
 
 
 CASES = list(every_case())

@@ -25,6 +25,7 @@ _log = logging.getLogger("tacit.scores")
 
 
 def _missing(*_: object) -> float:
+    """Stand for the function of a metric that is only named."""
     raise NotImplementedError
 
 
