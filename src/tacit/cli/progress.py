@@ -12,12 +12,12 @@ from typing import Protocol
 
 import typer
 
-__all__ = ["Report", "show_progress"]
+__all__ = ["ProgressCallback", "show_progress"]
 
 _EVERY = 10.0  # seconds between two lines
 
 
-class Report(Protocol):
+class ProgressCallback(Protocol):
     """A callable that takes the steps done, the steps in all, and what is being done if that changes."""
 
     def __call__(self, done: int, total: int | None, /, what: str | None = None) -> None:
@@ -25,7 +25,7 @@ class Report(Protocol):
 
 
 @contextmanager
-def show_progress(what: str, *, every: float = _EVERY) -> Iterator[Report]:
+def show_progress(what: str, *, every: float = _EVERY) -> Iterator[ProgressCallback]:
     """Show the progress of the block; yields the callable to report to."""
     is_terminal = sys.stderr.isatty() or os.environ.get("FORCE_COLOR")  # as Rich reads it
     with _bar(what) if is_terminal else _lines(what, every=every) as report:
@@ -33,7 +33,7 @@ def show_progress(what: str, *, every: float = _EVERY) -> Iterator[Report]:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Report]:
+def _bar(what: str) -> Iterator[ProgressCallback]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -54,7 +54,7 @@ def _bar(what: str) -> Iterator[Report]:
 
 
 @contextmanager
-def _lines(what: str, *, every: float) -> Iterator[Report]:
+def _lines(what: str, *, every: float) -> Iterator[ProgressCallback]:
     """Print a line if nothing was printed for a while, even if nothing was reported: a step may be long."""
     state: list[tuple[str, int, int | None]] = [(what, 0, None)]
     ended, started = threading.Event(), time.monotonic()
