@@ -270,6 +270,9 @@ SAME_MEANING = {
     "--submissions": "[Ss]ubmissions",
     "--per-day": "^Submissions per day",
     "--class-count": "umber of classes",
+    "--rows": "[Rr]ows that the host scores|rows are drawn",
+    "--url": "^The address of a scoring (server|endpoint)",
+    "--name": "^The name that everybody sees",
     "--out": r"Where to write the (release|result|page|plan)\b",
     "--force": "Replace an existing",
     "--json": r"Print .* as .*JSON\.",
@@ -279,9 +282,6 @@ SAME_MEANING = {
 
 OF_THE_SURFACE = {"--mechanism", "--method", "--metric", "--policy", "--final"}
 """Choices: what there is to choose from is the command's own."""
-
-OF_HOSTS = {"--url", "--rows", "--name"}
-"""Words of competitions that still mean something else than on the surfaces."""
 
 
 def kind(option):
@@ -299,7 +299,7 @@ def uses():
         for option in command.params:
             if option.param_type_name == "option":
                 found.setdefault(option.opts[0], {})[words] = option
-    return {word: where for word, where in found.items() if word not in OF_HOSTS}
+    return found
 
 
 @pytest.mark.parametrize(("word", "where"), uses().items(), ids=uses())

@@ -36,7 +36,7 @@ COMMANDS = {
     "scores plan": "--rows 10",
     "scores join": "code --name team",
     "scores submit": "t.csv",
-    "scores host create": "titanic --features t.csv --labels t.csv",
+    "scores host create": "titanic --data t.csv --truth t.csv",
     "init": "t.csv --label ill",
     "audit": "plan.toml",
     "ledger create": "more --table t.csv --unit label --epsilon 1 --ledger ledger.db",

@@ -71,7 +71,7 @@ class EndpointAttack:
     """The options of an attack on a live endpoint."""
 
     url: Annotated[
-        str | None, typer.Option(help="A scoring endpoint that you own; it takes predictions and returns a score.")
+        str | None, typer.Option(help="The address of a scoring endpoint that you own, which takes predictions.")
     ] = None
     rows: Annotated[int | None, typer.Option(help="With --url: rows that the host scores.")] = None
     class_count: Annotated[int | None, typer.Option(help="With --url: number of classes. Default: 2.")] = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Competition", "Token", "Url", "connect", "find_slug", "print_json"]
 
-Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="The address of the scoring server.")]
+Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="The address of a scoring server.")]
 Token = Annotated[
     str,
     typer.Option(

@@ -38,7 +38,9 @@ PARAMETERS = [
         ],
     ),
     *RULES,
-    option("name", Annotated[str | None, typer.Option(help="Name on the pages. Default: the short name.")], None),
+    option(
+        "name", Annotated[str | None, typer.Option(help="The name that everybody sees. Default: the short one.")], None
+    ),
     option("description", Annotated[str, typer.Option(help="Plain text for the teams.")], ""),
     option("opens", Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")], None),
     option("closes", Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")], None),

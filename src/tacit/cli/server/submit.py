@@ -15,7 +15,7 @@ __all__ = ["join", "submit"]
 
 def join(
     invite: Annotated[str, typer.Argument(help="The code that the host gave.")],
-    name: Annotated[str, typer.Option(help="The team's name; everybody sees it on the leaderboard.")],
+    name: Annotated[str, typer.Option(help="The name that everybody sees on the leaderboard.")],
     url: Url = "http://127.0.0.1:8000",
     as_json: AsJson = False,
 ) -> None:
