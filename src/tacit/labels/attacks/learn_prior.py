@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 _FLOOR = 1e-12  # a model's 0 is no proof
 _STEPS = 200
-_WEIGHTS = (1.0, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2)
+_WEIGHTS = (1.0, 0.9, 0.7, 0.4)
 _CHANCE = 2.0  # log-likelihood; half a chi-squared of two degrees of freedom is above it in 14% of draws
 
 
@@ -59,10 +60,10 @@ def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rn
 def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
     """Return the mix of a learned and a common prior that makes the released labels likeliest.
 
-    (1 - w) common + w common^(1-a) learned^a, scaled to sum to 1, for one w and one a: the power corrects models that
-    are overconfident or not confident enough, and the weight limits how sure any row can be. The common prior stands
-    unless the mix gains more log-likelihood than two numbers gain by chance. Two numbers from all rows say nothing
-    about any of them.
+    (1 - w) common + w base^(1-a) learned^a, scaled to sum to 1, for one w, one a, and as base the common prior or equal
+    probabilities: the power corrects models that are overconfident or not confident enough, and the weight limits how
+    sure any row can be. The common prior stands unless the mix gains more log-likelihood than two numbers gain by
+    chance. Two numbers from all rows say nothing about any of them.
 
     Examples
     --------
@@ -71,9 +72,9 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
     >>> weigh(wrong, common=np.full((20, 2), [0.8, 0.2]), likelihood=likelihood)[0]
     array([0.8, 0.2])
     """
-    base, logs = (np.log(np.maximum(one, _FLOOR)) for one in (common, learned))
+    shares, logs = (np.log(np.maximum(one, _FLOOR)) for one in (common, learned))
 
-    def mix(weight: float, log_power: float) -> Array:
+    def mix(weight: float, base: Array, log_power: float) -> Array:
         powered = softmax(base + np.exp(log_power) * (logs - base), axis=1)
         return np.asarray((1 - weight) * common + weight * powered)
 
@@ -81,10 +82,10 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
         return float(np.log(np.maximum((prior * likelihood).sum(axis=1), _FLOOR)).sum())
 
     best, most = common, gain(common) + _CHANCE
-    for weight in _WEIGHTS:
-        found = minimize_scalar(lambda log_power, w=weight: -gain(mix(w, log_power)), bounds=(-4.0, 3.0))
+    for weight, base in product(_WEIGHTS, (shares, np.zeros_like(shares))):
+        found = minimize_scalar(lambda log_power, w=weight, b=base: -gain(mix(w, b, log_power)), bounds=(-4.0, 3.0))
         if -found.fun > most:
-            best, most = mix(weight, float(found.x)), -float(found.fun)
+            best, most = mix(weight, base, float(found.x)), -float(found.fun)
     return best
 
 
