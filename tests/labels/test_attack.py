@@ -60,3 +60,46 @@ def test_what_is_known_of_the_randomization():
     wrong = pa.table({"ill": visits()["ill"].to_pylist()[::-1]})
     assert not attack(released(), truth=wrong).facts["randomized_as_claimed"]
     assert "randomized_as_claimed" not in attack(released(mechanism="laplace"), truth=visits()).facts
+
+
+def follows_order(kind, rng, rows=4000):
+    """Labels that are sorted, come in blocks, or change slowly."""
+    if kind == "sorted":
+        return np.sort(rng.random(rows) < 0.3)
+    if kind == "blocks":
+        return np.repeat(rng.random(rows // 100) < 0.5, 100)
+    return rng.random(rows) < 0.5 + 0.45 * np.sin(np.arange(rows) / 200)
+
+
+def moving_average(released, truth):
+    """The best of several windows, chosen with the truth."""
+    said = np.asarray(released == "yes", dtype=float)
+    return max(np.mean((_mean_nearby(said, width) > 0.5) == truth) for width in (21, 101, 301, 601))
+
+
+def _mean_nearby(values, width):
+    window = np.ones(width)
+    return np.convolve(values, window, "same") / np.convolve(np.ones(len(values)), window, "same")
+
+
+@pytest.mark.parametrize("kind", ["sorted", "blocks", "drift"])
+def test_labels_that_follow_the_order_are_found(kind):
+    rng = np.random.default_rng(0)
+    truth = follows_order(kind, rng)
+    table = pa.table({"ill": np.where(truth, "yes", "no")})
+    release = protect(table, Plan(label="ill", epsilon=0.5), rng=rng)
+    leak = attack(release, truth=table, rng=rng)
+    assert leak.rate > moving_average(np.asarray(release.labels), truth) - 0.01
+    assert leak.rate > leak.baseline + 0.1
+    assert any("--shuffle" in note for note in leak.notes)
+    hidden = attack(protect(table, Plan(label="ill", epsilon=0.5, shuffle=True, features="all"), rng=rng), rng=rng)
+    assert "with_order" not in hidden.facts
+
+
+def test_labels_in_random_order_are_not_said_to_follow_it():
+    rng, found = np.random.default_rng(1), 0
+    for _ in range(40):
+        table = pa.table({"ill": np.where(rng.random(1000) < 0.3, "yes", "no")})
+        release = protect(table, Plan(label="ill", epsilon=1), rng=rng)
+        found += "with_order" in attack(release, rng=rng).facts
+    assert found <= 1

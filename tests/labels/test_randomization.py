@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
-from tacit.labels.attacks.randomization import test_randomization
+from tacit.labels.attacks.randomization import test_independence, test_randomization
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 
@@ -26,7 +26,7 @@ def skewed(classes, rng, rows=ROWS):
 @pytest.mark.parametrize(("classes", "rows"), [(2, 30), (2, 1000), (5, 200), (10, 1000)])
 def test_p_values_are_valid(classes, rows):
     runs, rng = 400, np.random.default_rng(0)
-    small = {"p_value": 0, "p_too_little_noise": 0, "p_too_much_noise": 0, "p_switches": 0}
+    small = {"p_value": 0, "p_too_little_noise": 0, "p_too_much_noise": 0, "p_switches": 0, "p_repeated_draws": 0}
     for _ in range(runs):
         labels = skewed(classes, rng, rows)
         given = respond(labels, epsilon=1.0, classes=classes, rng=rng)
@@ -145,3 +145,35 @@ def test_bad_input_is_refused():
     for message, call in cases.items():
         with pytest.raises(InvalidInput, match=message):
             call()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_draws_that_are_used_again_are_caught(epsilon):
+    """The same hundred draws for every block of 100 rows, with the right share of switches: counts are in order."""
+    rng, rate = np.random.default_rng(7), 1 / (1 + math.exp(epsilon))
+    labels, block = rng.integers(0, 2, 10_000), rng.permutation(np.arange(100) < round(100 * rate))
+    reused = np.where(np.resize(block, len(labels)), 1 - labels, labels)
+    test = test_randomization(labels, reused, epsilon=epsilon)
+    assert test.p_repeated_draws < SURE < min(test.p_too_little_noise, test.p_too_much_noise)
+    assert not test.acted()
+    assert "the same draws used for several rows" in str(test)
+
+
+def test_two_releases_with_one_seed_are_caught():
+    labels = np.random.default_rng(8).integers(0, 2, 10_000)
+    first, again, other = (
+        respond(labels, epsilon=1.0, classes=2, rng=np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert test_independence(labels, first, again, epsilon=1.0) < SURE
+    assert test_independence(labels, first, other, epsilon=1.0) > 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 6.0])
+def test_independent_draws_pass(epsilon):
+    """Of 200 honest runs at most a few have a small p-value, also where switches are rare."""
+    rng, low = np.random.default_rng(9), 0
+    for _ in range(200):
+        labels = rng.integers(0, 2, 1000)
+        test = test_randomization(labels, respond(labels, epsilon=epsilon, classes=2, rng=rng), epsilon=epsilon)
+        low += test.p_repeated_draws <= 0.05
+    assert low <= 20

@@ -180,7 +180,9 @@ def test_several_limits_are_all_checked():
 @pytest.mark.parametrize(
     ("limits", "rule"),
     [
-        ({}, "one of advantage, epsilon and guarantee must be given"),
+        ({}, "one of odds, advantage, epsilon and guarantee must be given"),
+        ({"odds": 1.0}, "odds must be above 1"),
+        ({"odds": 10}, "has no change of odds"),
         ({"advantage": 0.0}, "advantage must be in"),
         ({"advantage": math.nan}, "advantage must be in"),
         ({"advantage": 5}, "advantage must be in"),
@@ -205,3 +207,18 @@ def test_a_leak_that_proves_no_epsilon_is_held_against_an_advantage_only():
     assert passes(leak, advantage=0.05)
     with pytest.raises(InvalidInput, match="can only be compared with an advantage"):
         assert_leak_below(leak, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("members", "verdict"), [(0.2, None), (0.95, "above the limit"), (0.0, "too few rows to tell")]
+)
+def test_odds_have_three_outcomes(members, verdict):
+    rows = 20 if verdict == "too few rows to tell" else 2000
+    inside = np.arange(rows) < rows * members
+    outside = np.arange(rows) < rows * 0.05 * (members > 0)
+    leak = leak_from_scores(inside.astype(float), outside.astype(float), threshold=FixedThreshold(1.0))
+    if verdict is None:
+        assert_leak_below(leak, odds=10)
+        return
+    with pytest.raises(AssertionError, match=f"must change by less than a factor of 10, {verdict}: member: suspicion"):
+        assert_leak_below(leak, odds=10)

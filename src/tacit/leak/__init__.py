@@ -3,10 +3,13 @@
 from tacit.leak.beliefs import LabelBeliefs
 from tacit.leak.canaries import PlantedCanaries, plant_canaries
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
+from tacit.leak.flags import odds_changes
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.intervals import Interval, IntervalSides, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
+from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
 from tacit.leak.one_run import epsilon_one_run
+from tacit.leak.one_run_gaussian import gaussian_epsilon, mu_from_rates, mu_one_run
 from tacit.leak.one_run_tails import OneRunTail, PublishedTail, SharpTail
 from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
@@ -30,6 +33,8 @@ __all__ = [
     "IntervalSides",
     "LabelBeliefs",
     "Leak",
+    "LeakVerdict",
+    "OddsChange",
     "OneRunTail",
     "PlantedCanaries",
     "PublishedTail",
@@ -42,15 +47,20 @@ __all__ = [
     "assert_leak_below",
     "bayes_accuracy",
     "clopper_pearson",
+    "compare_odds",
     "difference_interval",
     "epsilon_from_rates",
     "epsilon_one_run",
+    "gaussian_epsilon",
     "largest_accuracy",
     "largest_advantage",
     "leak_from_guesses",
     "leak_from_one_run",
     "leak_from_scores",
     "log_leak",
+    "mu_from_rates",
+    "mu_one_run",
+    "odds_changes",
     "plant_canaries",
     "roc_from_scores",
 ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.leak.flags import odds_changes
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.measure import Leak
+from tacit.leak.odds import OddsChange
 from tacit.leak.utility import largest_advantage
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
@@ -29,12 +32,15 @@ class LabelBeliefs:
         Of the baseline attacker, who knows the same but not the release: one row for all, or one per row.
     present
         Which rows were released; None: all. The others are not guessed.
+    classes
+        What the columns stand for; none: their numbers.
     """
 
     beliefs: Array
     prior: Array
     guarantee: AnyGuarantee
     present: NDArray[np.bool_] | None = None
+    classes: tuple[Any, ...] = ()
 
     @property
     def guesses(self) -> NDArray[np.int64]:
@@ -75,4 +81,11 @@ class LabelBeliefs:
         """
         delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
         against = self.baseline if baseline is None else baseline
-        return leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
+        leak = leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
+        return replace(leak, changes=self._changes(np.asarray(truth), level))
+
+    def _changes(self, truth: NDArray[np.int64], level: float) -> tuple[OddsChange, ...]:
+        shown = slice(None) if self.present is None else self.present
+        before = np.broadcast_to(self.prior, self.beliefs.shape)[shown]
+        names = self.classes or range(self.beliefs.shape[1])
+        return odds_changes(before, self.beliefs[shown], truth[shown], names=names, level=level)

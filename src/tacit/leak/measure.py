@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.leak.epsilon import EpsilonBound
 from tacit.leak.intervals import Interval
+from tacit.leak.odds import OddsChange
 from tacit.leak.roc import RocCurve
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
@@ -37,6 +38,8 @@ class Leak:
         The number of thresholds that were tried: intervals and bound are corrected for the choice.
     rate_of, baseline_of
         The words for the two rates in the sentence.
+    changes
+        How much the release changes the odds of each class, worst class first; empty where there are no classes.
     after
         The attacker's beliefs after the release, as (rows, classes) probabilities: the next attack's ``before``.
     guesses
@@ -71,6 +74,7 @@ class Leak:
     thresholds: int = 1
     bound: EpsilonBound | None = None
     roc: RocCurve | None = None
+    changes: tuple[OddsChange, ...] = ()
     after: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     guesses: pa.Table | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()
@@ -126,6 +130,7 @@ class Leak:
             "baseline_of": self.baseline_of,
             "epsilon_lower_bound": None if self.bound is None else self.bound.to_json(),
             "roc": None if self.roc is None else self.roc.to_json(),
+            "changes": [change.to_json() for change in self.changes],
             "notes": list(self.notes),
             "facts": dict(self.facts),
         }
@@ -141,6 +146,7 @@ class Leak:
                 thresholds=document.get("thresholds", 1),
                 notes=tuple(document.get("notes", ())),
                 facts=document.get("facts", {}),
+                changes=tuple(OddsChange.from_json(change) for change in document.get("changes", ())),
                 interval=Interval.from_json(document["interval"]),
                 advantage_interval=Interval.from_json(document["advantage_interval"]),
                 bound=None if bound is None else EpsilonBound.from_json(bound),

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.intervals import Interval, check_level, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
+from tacit.leak.odds import OddsChange
 from tacit.leak.one_run import epsilon_one_run
 from tacit.leak.roc import check_scores, roc_from_sorted
 from tacit.leak.threshold import ThresholdRule, ThresholdScores, best_threshold, count_at_or_above
@@ -62,6 +63,18 @@ def leak_from_scores(
         baseline_of=f"of {negatives} non-members",
         bound=EpsilonBound(value=epsilon, delta=delta, level=level, method="error rates of independent runs"),
         roc=roc_from_sorted(inside, outside, level=level),
+        changes=(
+            OddsChange.from_counts(
+                "member",
+                found=found,
+                rows=positives,
+                mistaken=accused,
+                others=negatives,
+                share=0.5,
+                level=level,
+                error=error,
+            ),
+        ),
     )
 
 

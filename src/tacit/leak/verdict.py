@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.measure import Leak
+from tacit.leak.odds import LeakVerdict, compare_odds
 from tacit.leak.one_run import epsilon_one_run
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
@@ -18,13 +19,17 @@ __all__ = ["assert_leak_below"]
 def assert_leak_below(
     leak: Leak,
     *,
+    odds: float | None = None,
     advantage: float | None = None,
     epsilon: float | None = None,
     guarantee: Guarantee | None = None,
 ) -> None:
     """Raise ``AssertionError``, with a sentence for each violated limit, unless a leak is below the given limits.
 
-    The two questions are decided from opposite ends.
+    The questions are decided from opposite ends.
+
+    ``odds``: passes when the upper end of the change of odds is below the limit for every class, such as 10 for a
+    release that must not make anyone's odds more than ten times what they were. It holds for rare classes too.
 
     ``advantage``: passes when the *upper* end of the advantage's interval is below the threshold. The release must
     show that it is safe. If the attack's true advantage is the threshold or more, this passes with probability at
@@ -53,9 +58,11 @@ def assert_leak_below(
     __tracebackhide__ = True
     if not isinstance(leak, Leak):
         raise InvalidInput(f"must be a Leak, as every attack returns, got {type(leak).__name__}", field="leak")
-    if advantage is None and epsilon is None and guarantee is None:
-        raise InvalidInput("one of advantage, epsilon and guarantee must be given, such as advantage=0.05")
+    if odds is None and advantage is None and epsilon is None and guarantee is None:
+        raise InvalidInput("one of odds, advantage, epsilon and guarantee must be given, such as odds=10")
     faults: list[str] = []
+    if odds is not None:
+        faults += _above_odds(leak, _check_odds(odds))
     if advantage is not None:
         faults += _above_advantage(leak, _check_advantage(advantage))
     if epsilon is not None:
@@ -64,6 +71,16 @@ def assert_leak_below(
         faults += _above_guarantee(leak, guarantee)
     if faults:
         raise AssertionError("\n".join(faults))
+
+
+def _above_odds(leak: Leak, most: float) -> Iterator[str]:
+    if not leak.changes:
+        raise InvalidInput("this leak has no change of odds: compare it with an advantage")
+    verdict = compare_odds(leak.changes, limit=most)
+    if verdict is LeakVerdict.BELOW:
+        return
+    change = max(leak.changes, key=lambda one: (one.odds_interval.low >= most, one.odds_interval.high))
+    yield f"the odds must change by less than a factor of {most:g}, {verdict}: {change}."
 
 
 def _above_advantage(leak: Leak, most: float) -> Iterator[str]:
@@ -138,6 +155,12 @@ def _bound(leak: Leak) -> EpsilonBound:
     if leak.bound is None:
         raise InvalidInput("this leak has no epsilon bound, so it can only be compared with an advantage")
     return leak.bound
+
+
+def _check_odds(odds: float) -> float:
+    if not odds > 1:
+        raise InvalidInput(f"must be above 1, such as 10, got {odds!r}", field="odds")
+    return float(odds)
 
 
 def _check_advantage(advantage: float) -> float:

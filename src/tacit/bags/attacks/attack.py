@@ -116,7 +116,8 @@ class _Outsider:
             classes = len(self.release.totals.loss.label_values())
         except InvalidInput:
             return None
-        return guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)
+        guesses = guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)
+        return replace(guesses, classes=tuple(self.release.encoding.classes or ()))
 
     def beliefs(self, guesses: BagGuesses) -> Floats:
         """The beliefs about every row of the private table; those about rows that were left out do not change."""

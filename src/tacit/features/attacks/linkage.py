@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.features.attacks.released_rows import ReleasedRows
-from tacit.leak import Leak, leak_from_guesses
+from tacit.leak import Leak, OddsChange, leak_from_guesses
 
 __all__ = ["link_rows", "linkage_leak"]
 
@@ -51,4 +51,13 @@ def linkage_leak(
     e^epsilon + n delta.
     """
     leak = leak_from_guesses(linked, truth, baseline=1 / candidates, level=level, delta=delta)
-    return replace(leak, rate_of="released rows are linked correctly", baseline_of="by chance")
+    change = OddsChange.from_counts(
+        "the row behind a released one",
+        found=leak.right,
+        rows=leak.trials,
+        mistaken=leak.trials - leak.right,
+        others=leak.trials * (candidates - 1),
+        share=1 / candidates,
+        level=level,
+    )
+    return replace(leak, rate_of="released rows are linked correctly", baseline_of="by chance", changes=(change,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.data import Encoder
 from tacit.data.names import check_present
-from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_with_features
+from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_in_order, guess_labels_with_features
 from tacit.labels.attacks.planted import plant_and_guess
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
@@ -27,6 +27,11 @@ from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
 __all__ = ["attack"]
+
+_SHUFFLE = (
+    "Labels follow the order of the rows, and the guarantee is about one label when all others are fixed: it does not "
+    "limit what neighbors reveal. Release the rows in random order (--shuffle)."
+)
 
 Progress = Callable[[int, int], None]
 
@@ -93,13 +98,19 @@ def attack(
     alone = guess_labels(released, prior=before)
     tell(1, 2)
     X, columns = _features(released, data) if before is None else (None, [])
-    best = alone
+    featured = None
     if X is not None:
-        best = guess_labels_with_features(released, X, model=named_estimator(chosen.estimator), rng=generator)
+        model = named_estimator(chosen.estimator)
+        featured = guess_labels_with_features(released, X, model=model, rng=generator)
+    best = featured or alone
+    ordered = guess_labels_in_order(released, best) if released.header.ordered else None
     tell(2, 2)
     test = None if known is None else _test(released, known)
     notes = [f"{released}.", _note("alone", alone, known)]
-    notes += [_note("and the features", best, known)] if X is not None else []
+    notes += [_note("and the features", featured, known)] if featured is not None else []
+    if ordered is not None:
+        notes += [_expected("and the order of its rows", ordered, known), _SHUFFLE]
+        best = ordered
     notes += [f"{test}."] if test is not None else []
     notes += columns
     return replace(
@@ -107,7 +118,7 @@ def attack(
         after=best.beliefs,
         guesses=pa.table({"guess": best.labels, "confidence": best.confidence}),
         notes=tuple(notes),
-        facts=_facts(alone, best if X is not None else None, test),
+        facts=_facts({"alone": alone, "with_features": featured, "with_order": ordered}, test),
     )
 
 
@@ -138,22 +149,24 @@ def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
 
 
 def _note(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> str:
+    allowed = f"Under its prior the guarantee allows an advantage of at most {guesses.largest_advantage:.3f}."
+    return f"{_expected(what, guesses, truth)} {allowed}"
+
+
+def _expected(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> str:
     counted = "" if truth is None else f", and {guesses.leak(truth).rate:.1%} are"
-    return (
-        f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}. "
-        f"Under its prior the guarantee allows an advantage of at most {guesses.largest_advantage:.3f}."
-    )
+    return f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}."
 
 
 def _rate(guesses: LabelGuesses) -> float:
     return float(guesses.confidence[guesses.guesses != ABSTAIN].mean())
 
 
-def _facts(alone: LabelGuesses, with_features: LabelGuesses | None, test: ResponseTest | None) -> dict[str, Any]:
-    both = {"alone": alone} | ({} if with_features is None else {"with_features": with_features})
+def _facts(found: Mapping[str, LabelGuesses | None], test: ResponseTest | None) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        name: {"expected_rate": _rate(found), "largest_advantage": found.largest_advantage}
-        for name, found in both.items()
+        name: {"expected_rate": _rate(guesses), "largest_advantage": guesses.largest_advantage}
+        for name, guesses in found.items()
+        if guesses is not None
     }
     if test is not None:
         facts |= {"randomized_as_claimed": test.acted(), "p_value": test.p_value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.classes import Classes
 from tacit.labels.attacks.learn_prior import learn_prior
+from tacit.labels.attacks.order import with_order
 from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.mechanisms.finite import check_prior
 from tacit.labels.mechanisms.values import Coding
@@ -18,7 +19,7 @@ from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, LabelBeliefs, Leak
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_with_features"]
+__all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_in_order", "guess_labels_with_features"]
 
 Array = NDArray[np.float64]
 
@@ -29,11 +30,10 @@ class LabelGuesses(LabelBeliefs):
 
     Parameters
     ----------
-    classes, coding
-        The labels that the codes represent, and how true labels become codes.
+    coding
+        How true labels become codes.
     """
 
-    classes: tuple[Any, ...]
     coding: Coding
 
     @property
@@ -121,6 +121,16 @@ def guess_labels_with_features(
     evidence = release.evidence
     prior = learn_prior(evidence, features, model=model, folds=folds, rng=rng)
     return _guesses(evidence, prior, release)
+
+
+def guess_labels_in_order(release: Release, guesses: LabelGuesses) -> LabelGuesses | None:
+    """Guess each label from the released labels of the rows nearby too; None where the order of rows reveals nothing.
+
+    The baseline attacker is that of ``guesses``: what the order adds comes from the release.
+    """
+    evidence = release.evidence
+    prior = with_order(evidence, guesses.prior)
+    return None if prior is None else replace(guesses, beliefs=bayes_posterior(evidence.likelihood, prior=prior))
 
 
 def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGuesses:

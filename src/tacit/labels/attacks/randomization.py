@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tacit.data.classes import MISSING, Classes, as_column
+from tacit.labels.attacks.independence import p_repeated, p_shared
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.leak import Interval, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ResponseTest", "test_randomization"]
+__all__ = ["ResponseTest", "test_independence", "test_randomization"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,10 @@ class ResponseTest:
     p_too_much_noise
         Probability of that few or fewer.
     p_switches
-        Smallest p-value of any cell (label before, label after), times the number of cells: small if labels are changed
-        to the wrong classes, or some classes are kept more than others.
+        Smallest p-value of any cell (label before, label after), times the number of cells: small where labels go to
+        the wrong classes, or some classes are kept more than others.
+    p_repeated_draws
+        Probability that switches come in so many pairs at some distance: small where draws are used again.
     epsilon
         The epsilons that the kept share allows, at 95%.
     """
@@ -49,12 +52,22 @@ class ResponseTest:
     p_too_little_noise: float
     p_too_much_noise: float
     p_switches: float
+    p_repeated_draws: float
     epsilon: Interval
 
     @property
     def p_value(self) -> float:
-        """Of all three together: three times the smallest, at most 1."""
-        return min(1.0, 3 * min(self.p_too_little_noise, self.p_too_much_noise, self.p_switches))
+        """Of all together: the smallest times their number, at most 1."""
+        return min(1.0, len(self._reasons) * min(self._reasons.values()))
+
+    @property
+    def _reasons(self) -> dict[str, float]:
+        return {
+            "too little noise": self.p_too_little_noise,
+            "too much noise": self.p_too_much_noise,
+            "labels switched in another pattern": self.p_switches,
+            "the same draws used for several rows": self.p_repeated_draws,
+        }
 
     def acted(self, *, significance: float = 0.001) -> bool:
         """Return whether the columns are consistent with the claim; wrongly "no" with at most this probability."""
@@ -67,12 +80,7 @@ class ResponseTest:
         head = f"{share}, where epsilon {self.claimed:g} keeps {self.expected:.1%}"
         if self.acted():
             return f"{head}: consistent with randomized response (p = {self.p_value:.1g})"
-        reasons = {
-            "too little noise": self.p_too_little_noise,
-            "too much noise": self.p_too_much_noise,
-            "labels switched in another pattern": self.p_switches,
-        }
-        reason = min(reasons, key=lambda name: reasons[name])
+        reason = min(self._reasons, key=lambda name: self._reasons[name])
         return f"{head}: not a randomized response at that epsilon, {reason} (p = {self.p_value:.1g})"
 
 
@@ -85,8 +93,8 @@ def test_randomization(
 ) -> ResponseTest:
     """Test whether ``after`` is a randomized response of ``before`` at ``epsilon``.
 
-    Counts are enough for that: given the labels before, the cells (before, after) have binomial counts with known
-    rates. Counts cannot show whether rows were randomized independently.
+    Given the labels before, the cells (before, after) have binomial counts with known rates, and so have the pairs of
+    switched labels at any distance if rows are randomized independently.
 
     It reads the private column, so its result is for the owner, outside any guarantee.
 
@@ -112,11 +120,32 @@ def test_randomization(
         p_too_little_noise=float(binom.sf(kept - 1, n, rate)),
         p_too_much_noise=float(binom.cdf(kept, n, rate)),
         p_switches=_p_switches(first, second, mechanism.transition()),
+        p_repeated_draws=p_repeated(first != second, rate=1 - rate),
         epsilon=_epsilons(kept, n, K),
     )
 
 
-test_randomization.__test__ = False  # type: ignore[attr-defined]  # pytest collects what is called test_
+def test_independence(
+    before: object,
+    first: object,
+    second: object,
+    *,
+    epsilon: float,
+    classes: Sequence[Any] | None = None,  # noqa: PT028  # not a test of pytest's
+) -> float:
+    """Return the p-value of "two randomized responses of the same labels have draws of their own".
+
+    Small where two releases share a seed: then the second costs a second epsilon and hides nothing more.
+    """
+    coding = _coding(before, first, classes)
+    truth = coding.encode(before)
+    (_, one), (known, other) = (_both(truth, coding.encode(labels)) for labels in (first, second))
+    rate = float(RandomizedResponse(epsilon=epsilon, classes=len(coding)).transition()[0, 0])
+    return p_shared(one != known, other != known, rate=1 - rate)
+
+
+for _named in (test_randomization, test_independence):
+    _named.__test__ = False  # type: ignore[union-attr]  # pytest collects what is called test_
 
 
 def _coding(before: object, after: object, classes: Sequence[Any] | None) -> Classes:

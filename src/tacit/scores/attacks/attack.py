@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak import Leak, leak_from_guesses
+from tacit.leak import Leak, leak_from_guesses, odds_changes
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
@@ -120,6 +120,7 @@ def attack(
         leak,
         rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",
         baseline_of="without the scores",
+        changes=odds_changes(prior, found.after, codes, names=_class_names(labels, classes), level=level),
         after=found.after,
         guesses=_guesses(labels, found),
         notes=(f"{count} of {opened.plan.submissions:,}: {found.attack}.",),
@@ -213,6 +214,12 @@ def _codes(labels: LabelTable) -> NDArray[np.int64]:
 
 def _has_classes(labels: LabelTable) -> bool:
     return labels.classes is not None or bool(np.isin(labels.labels, (0, 1)).all())
+
+
+def _class_names(labels: LabelTable, classes: int) -> Sequence[object]:
+    if labels.classes is not None:
+        return labels.classes.values
+    return range(classes) if _has_classes(labels) else [f"quarter {code + 1}" for code in range(classes)]
 
 
 def _prior(codes: NDArray[np.int64], before: ArrayLike | None, *, classes: int) -> Floats:

@@ -1,0 +1,178 @@
+"""How much a release changes the odds of one class: the measure of a leak that holds for rare labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tacit.leak.intervals import Interval, clopper_pearson
+
+__all__ = ["LeakVerdict", "OddsChange", "compare_odds"]
+
+
+class LeakVerdict(StrEnum):
+    """How a leak compares with a limit; only ``BELOW`` passes."""
+
+    ABOVE = "above the limit"
+    BELOW = "below the limit"
+    UNKNOWN = "too few rows to tell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddsChange:
+    """How often rows of one class are flagged by what the release adds, beside other rows that look alike.
+
+    The attacker flags the rows whose odds of the class the release raises the most. Because the other rows are
+    weighted by their odds before the release, what the features reveal anyway cancels, and for an (epsilon, delta)
+    guarantee of labels the rates satisfy flagged <= e^epsilon falsely_flagged + delta.
+
+    Parameters
+    ----------
+    name
+        The class, or the classes that were pooled because each has few rows.
+    rows, others
+        How many rows have the class; how many equally weighted rows the others are worth.
+    flagged, falsely_flagged
+        The shares of flagged rows, among rows of the class and among the others.
+
+    References
+    ----------
+    docs/proofs/odds_change.md.
+    """
+
+    name: str
+    rows: int
+    others: float
+    share: float
+    flagged: float
+    falsely_flagged: float
+    flagged_interval: Interval
+    falsely_flagged_interval: Interval
+
+    @classmethod
+    def from_counts(
+        cls,
+        name: str,
+        *,
+        found: int,
+        rows: int,
+        mistaken: int,
+        others: int,
+        share: float,
+        level: float,
+        error: float | None = None,
+    ) -> OddsChange:
+        """Count flags of rows that all looked alike before: ``found`` of ``rows``, and ``mistaken`` of ``others``.
+
+        Parameters
+        ----------
+        error
+            The error that the two intervals share, if it is less than 1 - ``level``.
+        """
+        half = 1 - (1 - level if error is None else error) / 2
+        own, other = clopper_pearson(found, rows, level=half), clopper_pearson(mistaken, others, level=half)
+        return cls(
+            name=name,
+            rows=rows,
+            others=others,
+            share=share,
+            flagged=found / rows,
+            falsely_flagged=mistaken / others,
+            flagged_interval=Interval(low=own.low, high=own.high, level=level),
+            falsely_flagged_interval=Interval(low=other.low, high=other.high, level=level),
+        )
+
+    @property
+    def odds(self) -> float:
+        """The factor by which a flag multiplies the odds of the class; 1 where nothing is flagged."""
+        return _ratio(self.flagged, self.falsely_flagged)
+
+    @property
+    def odds_interval(self) -> Interval:
+        """The interval of :attr:`odds`, from those of the two rates."""
+        found, mistaken = self.flagged_interval, self.falsely_flagged_interval
+        return Interval(low=_ratio(found.low, mistaken.high), high=_ratio(found.high, mistaken.low), level=found.level)
+
+    @property
+    def advantage(self) -> float:
+        """The balanced advantage: flagged minus falsely flagged."""
+        return self.flagged - self.falsely_flagged
+
+    @property
+    def advantage_interval(self) -> Interval:
+        """The interval of :attr:`advantage`."""
+        found, mistaken = self.flagged_interval, self.falsely_flagged_interval
+        return Interval(low=found.low - mistaken.high, high=found.high - mistaken.low, level=found.level)
+
+    @property
+    def suspicion(self) -> float:
+        """How probable the class is for a flagged row that looked like an average one before."""
+        return _after(self.share, self.odds)
+
+    @property
+    def suspicion_interval(self) -> Interval:
+        """The interval of :attr:`suspicion`."""
+        odds = self.odds_interval
+        return Interval(low=_after(self.share, odds.low), high=_after(self.share, odds.high), level=odds.level)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the change as plain JSON."""
+        return {
+            "class": self.name,
+            "rows": self.rows,
+            "others": self.others,
+            "share": self.share,
+            "flagged": self.flagged,
+            "falsely_flagged": self.falsely_flagged,
+            "flagged_interval": self.flagged_interval.to_json(),
+            "falsely_flagged_interval": self.falsely_flagged_interval.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> OddsChange:
+        """Read back what :meth:`to_json` wrote."""
+        return cls(
+            name=document["class"],
+            **{name: document[name] for name in ("rows", "others", "share", "flagged", "falsely_flagged")},
+            flagged_interval=Interval.from_json(document["flagged_interval"]),
+            falsely_flagged_interval=Interval.from_json(document["falsely_flagged_interval"]),
+        )
+
+    def __str__(self) -> str:
+        reach = f"{_percent(self.suspicion_interval.low)} to {_percent(self.suspicion_interval.high)}"
+        return (
+            f"{self.name}: suspicion goes from {_percent(self.share)} to {_percent(self.suspicion)} ({reach}) for a "
+            f"flagged row; the odds change {self._fold()}"
+        )
+
+    def _fold(self) -> str:
+        low, high = self.odds_interval.low, self.odds_interval.high
+        if math.isinf(self.odds):
+            return f"at least {low:,.3g}-fold"
+        return f"{self.odds:,.3g}-fold ({low:,.3g} to {'infinity' if math.isinf(high) else f'{high:,.3g}'})"
+
+
+def compare_odds(changes: Sequence[OddsChange], *, limit: float) -> LeakVerdict:
+    """Compare the change of odds with a limit, such as 10: above if any class surely is, below if all surely are."""
+    if any(change.odds_interval.low >= limit for change in changes):
+        return LeakVerdict.ABOVE
+    if changes and all(change.odds_interval.high < limit for change in changes):
+        return LeakVerdict.BELOW
+    return LeakVerdict.UNKNOWN
+
+
+def _ratio(found: float, mistaken: float) -> float:
+    if mistaken > 0:
+        return found / mistaken
+    return math.inf if found > 0 else 1.0
+
+
+def _after(share: float, odds: float) -> float:
+    return 1.0 if math.isinf(odds) else share * odds / (1 - share + share * odds)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g}%"

@@ -1,0 +1,163 @@
+"""The change of odds: bounded by the guarantee, found for rare labels, and honest about few rows."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tacit.leak.flags import odds_changes
+from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
+from tacit.privacy import InvalidInput
+
+LIMIT = 10
+
+
+def transition(epsilon, classes=2):
+    kept = math.exp(epsilon)
+    return np.where(np.eye(classes, dtype=bool), kept, 1.0) / (kept + classes - 1)
+
+
+def randomized(truth, epsilon, rng, classes=2):
+    cumulative = transition(epsilon, classes)[truth].cumsum(axis=1)
+    return (rng.random((len(truth), 1)) > cumulative).sum(axis=1)
+
+
+def measured(truth, epsilon, rng, *, prior=None, believed=None, classes=2):
+    """The changes for an attacker who believes ``prior`` beforehand, and in ``believed`` as the mechanism's epsilon."""
+    known = np.bincount(truth, minlength=classes) / len(truth) if prior is None else prior
+    likelihood = transition(believed or epsilon, classes)[:, randomized(truth, epsilon, rng, classes)].T
+    after = known * likelihood
+    names = [f"class {code}" for code in range(classes)]
+    return odds_changes(known, after / after.sum(axis=1, keepdims=True), truth, names=names)
+
+
+def rare(rows, ill):
+    return (np.arange(rows) < ill).astype(np.int64)
+
+
+@pytest.mark.parametrize("epsilon", [5, 8, 40])
+def test_a_rare_label_is_found_at_a_large_epsilon(epsilon):
+    for seed in range(20):
+        worst, *_ = changes = measured(rare(3000, 12), epsilon, np.random.default_rng(seed))
+        assert compare_odds(changes, limit=LIMIT) is LeakVerdict.ABOVE
+        assert worst.name == "class 1"
+        assert worst.share == 0.004
+        assert worst.suspicion > 0.2
+
+
+def test_suspicion_is_what_bayes_says():
+    """Of 12 ill in 3,000 and epsilon 8, a person released as ill is ill with probability 92%."""
+    found = [measured(rare(3000, 12), 8, np.random.default_rng(seed))[0] for seed in range(40)]
+    mistaken, flagged = (np.mean([getattr(one, name) for one in found]) for name in ("falsely_flagged", "flagged"))
+    after = 0.004 * flagged / (0.004 * flagged + 0.996 * mistaken)
+    assert after == pytest.approx(0.92, abs=0.02)
+
+
+def test_a_small_epsilon_is_below_the_limit_on_many_rows_and_unknown_on_few():
+    many = measured(rare(100_000, 400), 0.5, np.random.default_rng(0))
+    assert compare_odds(many, limit=LIMIT) is LeakVerdict.BELOW
+    for seed in range(20):
+        few = measured(rare(300, 1), 0.5, np.random.default_rng(seed))
+        assert compare_odds(few, limit=LIMIT) is LeakVerdict.UNKNOWN
+
+
+def test_at_the_limit_hardly_anything_is_decided():
+    """The measure claims too much in at most 5% of runs; with epsilon a third larger it decides."""
+    truth = rare(4000, 2000)
+    verdicts = [
+        compare_odds(measured(truth, math.log(LIMIT), np.random.default_rng(seed)), limit=LIMIT) for seed in range(100)
+    ]
+    assert sum(verdict is not LeakVerdict.UNKNOWN for verdict in verdicts) <= 5
+    louder = [
+        compare_odds(measured(truth, 1.33 * math.log(LIMIT), np.random.default_rng(seed)), limit=LIMIT)
+        for seed in range(20)
+    ]
+    assert louder.count(LeakVerdict.ABOVE) >= 18
+
+
+def test_what_features_reveal_cancels():
+    """With beliefs that differ by row, the odds change is still that of the mechanism, and its interval covers it."""
+    epsilon, covered, raw = 1.0, 0, []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        chance = rng.beta(0.5, 4.0, 4000)
+        truth = (rng.random(4000) < chance).astype(np.int64)
+        prior = np.stack([1 - chance, chance], axis=1)
+        ill = next(one for one in measured(truth, epsilon, rng, prior=prior) if one.name == "class 1")
+        covered += ill.odds_interval.low <= math.e <= ill.odds_interval.high
+        raw.append(ill.odds)
+    assert covered >= 57
+    assert np.mean(raw) == pytest.approx(math.e, rel=0.05)
+
+
+def test_a_flag_of_the_features_alone_is_no_leak():
+    rng = np.random.default_rng(0)
+    chance = rng.beta(0.5, 4.0, 20_000)
+    truth = (rng.random(len(chance)) < chance).astype(np.int64)
+    prior = np.stack([1 - chance, chance], axis=1)
+    assert all(change.odds == 1.0 for change in odds_changes(prior, prior, truth, names=["no", "yes"]))
+
+
+def test_a_wrong_belief_makes_a_flag_of_the_features_look_like_a_leak():
+    """Why the bound e^epsilon is claimed only for calibrated beliefs: no release, epsilon 0, odds ninefold."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 20_000)
+    truth = (rng.random(len(x)) < np.where(x == 1, 0.9, 0.1)).astype(np.int64)
+    flagged = np.stack([0.5 - 0.1 * x, 0.5 + 0.1 * x], axis=1)
+    wrong = odds_changes([0.5, 0.5], flagged, truth, names=["no", "yes"])
+    assert max(change.odds for change in wrong) > 7
+    known = np.where(x[:, None] == 1, [0.1, 0.9], [0.9, 0.1])
+    nudged = known * np.where(x[:, None] == 1, [0.9, 1.1], [1.0, 1.0])
+    right = odds_changes(known, nudged / nudged.sum(axis=1, keepdims=True), truth, names=["no", "yes"])
+    assert max(change.odds for change in right) < 1.5
+
+
+def test_equal_labels_are_revealed_at_a_small_epsilon():
+    """Why the bound e^epsilon needs labels that are independent given the features."""
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 2, 40)
+    truth = np.repeat(groups, 500)
+    shares = randomized(truth, 0.5, rng).reshape(40, 500).mean(axis=1)
+    after = np.clip(np.repeat(shares > 0.5, 500).astype(float), 0.001, 0.999)
+    changes = odds_changes([0.5, 0.5], np.stack([1 - after, after], axis=1), truth, names=["no", "yes"])
+    assert min(change.odds for change in changes) > 100 > math.exp(0.5)
+
+
+def test_classes_of_few_rows_are_pooled():
+    truth = np.repeat([0, 1, 2, 3], [500, 400, 15, 5])
+    changes = measured(truth, 3.0, np.random.default_rng(0), classes=4)
+    assert {change.name for change in changes} == {"class 0", "class 1", "class 2 or class 3"}
+    assert sum(change.rows for change in changes) == len(truth)
+
+
+def test_few_rows_in_all_are_compared_class_by_class():
+    truth = np.repeat([0, 1], [8, 5])
+    assert {one.rows for one in measured(truth, 1.0, np.random.default_rng(0))} == {5, 8}
+    assert odds_changes([1.0, 0.0], np.tile([1.0, 0.0], (9, 1)), np.zeros(9), names=["a", "b"]) == ()
+
+
+def test_many_numbers_are_compared_by_quartiles():
+    values = np.arange(40)
+    truth = np.random.default_rng(0).integers(0, 40, 2000)
+    changes = odds_changes(np.full(40, 1 / 40), np.eye(40)[truth], truth, names=values.tolist())
+    assert {one.name for one in changes} == {"0 to 9", "10 to 19", "20 to 29", "30 to 39"}
+    assert all(one.flagged == 1.0 for one in changes)
+
+
+def test_exact_labels_are_certain():
+    truth = rare(3000, 12)
+    ill = odds_changes([0.996, 0.004], np.eye(2)[truth], truth, names=["well", "ill"])[0]
+    assert (ill.name, ill.odds, ill.suspicion, ill.flagged) == ("ill", math.inf, 1.0, 1.0)
+    assert str(ill).startswith("ill: suspicion goes from 0.4% to 100% (")
+    assert "the odds change at least" in str(ill)
+
+
+def test_json_round_trip():
+    change = measured(rare(3000, 12), 8, np.random.default_rng(1))[0]
+    assert OddsChange.from_json(json.loads(json.dumps(change.to_json(), allow_nan=False))) == change
+
+
+def test_shapes_are_checked():
+    with pytest.raises(InvalidInput, match="must have the shape"):
+        odds_changes([0.5, 0.5], np.eye(3), [0, 1, 2], names=["a", "b"])
