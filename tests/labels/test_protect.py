@@ -414,3 +414,23 @@ def test_a_renamed_member_or_too_many_classes_are_refused(tmp_path):
         odd.write(tmp_path / "odd.parquet", force=True)
         with pytest.raises(InvalidRelease, match=name):
             Release.read(tmp_path / "odd.parquet")
+
+
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [
+        (["no"] * 700 + ["yes"] * 300, {}),
+        (["a", "b", "c"] * 10 + ["a"] * 100 + ["b"] * 100 + ["c"] * 100, {}),
+        (list(range(100)) * 3, {"mechanism": "bins", "values": "0:100:10"}),
+    ],
+    ids=["sorted", "three classes", "numbers"],
+)
+def test_the_owner_is_warned_where_labels_follow_the_order(labels, options):
+    rng = np.random.default_rng(0)
+    plan = Plan(label="y", epsilon=1, **options)
+    sorted_rows, mixed = pa.table({"y": labels}), pa.table({"y": rng.permutation(labels)})
+    assert "Use --shuffle" in protect(sorted_rows, plan, rng=rng).notes()[-1]
+    assert protect(mixed, plan, rng=rng).notes() == [f"{len(labels):,} rows."]
+    shuffled = protect(sorted_rows, replace(plan, shuffle=True), rng=rng)
+    assert not shuffled.follows_order
+    assert "order" not in str(shuffled.header.to_json().get("settled"))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tacit.data.classes import MISSING, Classes, as_column, missing_labels
 from tacit.labels.mechanisms.values import Coding, LabelValues
 from tacit.labels.plan import Plan
+from tacit.labels.releases.row_order import OrderSurvey
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LabelCounts", "count_labels"]
@@ -27,6 +28,7 @@ class LabelCounts:
 
     def __init__(self, plan: Plan) -> None:
         self.rows = 0
+        self.order = OrderSurvey()
         self._plan = plan
         self._coding: Coding | None = None
         self._counts: Counts = np.zeros(0, dtype=np.int64)
@@ -47,6 +49,7 @@ class LabelCounts:
             found = pc.value_counts(labels.drop_null())
             self._occurring.update(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
         self._check_few()
+        self.order.add(labels)
 
     def merge(self, other: LabelCounts) -> None:
         """Add what was counted in another part of the table."""

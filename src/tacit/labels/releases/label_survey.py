@@ -37,6 +37,7 @@ class LabelSurvey:
     def __init__(self, source: Source, plan: Plan, columns: Sequence[str]) -> None:
         self.source, self.plan, self.columns = source, plan, list(columns)
         self.rows = 0
+        self.follows_order = False
         self.coding: Coding
         self._counts: Counts | None = None
         self._people: list[pa.RecordBatch] = []
@@ -64,6 +65,7 @@ class LabelSurvey:
         self.coding, counts = found.result()
         try_out(self.plan, self.coding)
         self.rows, self._counts = found.rows, counts
+        self.follows_order = self.source.ordered and not self.plan.shuffle and found.order.follows(counts[:-1])
 
     def choose(self, rng: np.random.Generator) -> ChosenRows | None:
         """Return which rows are released if a person may have more than the plan uses; None: all."""

@@ -110,7 +110,7 @@ def protect(
         payment=payment,
         sources=files_read(table),
     )
-    return replace(release, left_out=survey.left_out)
+    return replace(release, left_out=survey.left_out, follows_order=survey.follows_order)
 
 
 def _open(table: object) -> Source:

@@ -27,6 +27,10 @@ PERSON_SEED = "person_seed"
 """The header's key of the seed that chose the rows of persons with too many."""
 
 _OWN = ("label", "stage", "prior")
+_ORDER = (
+    "Warning: the labels follow the order of the rows, so neighbors reveal them at any epsilon. Use --shuffle to "
+    "release the rows in random order."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,12 +41,15 @@ class Release(releases.Release):
     ----------
     left_out
         How many rows of persons with too many were left out: for the owner who made it, and not in the file.
+    follows_order
+        Whether the private labels follow the order of the rows: for the owner too.
     """
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
 
     left_out: int | None = None
+    follows_order: bool = False
 
     @property
     def asked(self) -> Plan:
@@ -101,7 +108,8 @@ class Release(releases.Release):
             counted += f", {empty:,} of them without a label"
         if plan.rows_per_person > 1:
             counted += f", epsilon {plan.epsilon:g} for one label"
-        if plan.person is None:
-            return [f"{counted}."]
-        most, left_out = plan.rows_per_person, "" if self.left_out is None else f", {self.left_out:,} rows left out"
-        return [f"{counted}.", f"At most {most:,} row{'s' * (most != 1)} per person{left_out}."]
+        lines = [f"{counted}."]
+        if plan.person is not None:
+            most, left_out = plan.rows_per_person, "" if self.left_out is None else f", {self.left_out:,} rows left out"
+            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
+        return [*lines, _ORDER] if self.follows_order else lines
