@@ -87,7 +87,7 @@ def test_canaries_bound_no_more_than_the_guarantee_and_catch_too_little_noise():
     noise = NoisyRows(epsilon=2.0, delta=1e-3, label_epsilon=1.0)
     given = {"features": 5, "records": 20_000, "delta": 1e-3}
     honest = canary_leak(noise, **given, rng=np.random.default_rng(4))
-    assert 1.0 < honest.epsilon_lower_bound <= 2.0
+    assert 1.8 < honest.epsilon_lower_bound <= 2.0
     caught = canary_leak(_TooLittleNoise(noise), **given, rng=np.random.default_rng(5))
     assert caught.epsilon_lower_bound > 2.0
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.features.mechanisms.selected import BoundMechanism
-from tacit.leak import HeldOut, Leak, leak_from_scores
+from tacit.leak import EpsilonBound, FixedThreshold, Leak, gaussian_epsilon, leak_from_scores, mu_from_rates
 
 __all__ = ["canary_leak"]
 
@@ -24,8 +24,26 @@ def canary_leak(
     """Distinguish records in one corner of the box from records in the opposite one, under fresh noise.
 
     The two corners are the neighbors that the noise is calibrated for: no pair of records is easier to distinguish.
-    Half of the records choose the threshold.
+    The noise is Gaussian, so its whole trade-off curve bounds epsilon, which proves more than one pair of rates does.
+
+    References
+    ----------
+    docs/proofs/epsilon_lower_bounds.md, "By the curve".
     """
     here, there = (mechanism.corner_scores(side, features=features, records=records, rng=rng) for side in (1, -1))
-    leak = leak_from_scores(here, there, threshold=HeldOut(fraction=0.5, rng=rng), level=level, delta=delta)
-    return replace(leak, rate_of="canaries are recognized", baseline_of="of records in the opposite corner")
+    leak = leak_from_scores(here, there, threshold=FixedThreshold(0.0), level=level, delta=delta)
+    mu = mu_from_rates(leak.right, leak.trials, leak.baseline_right or 0, len(there), level=level)
+    bound = EpsilonBound(
+        value=gaussian_epsilon(mu, delta=delta),
+        delta=delta,
+        level=level,
+        method="error rates of independent runs, by the curve of Gaussian noise",
+    )
+    changes = tuple(replace(change, name="a record's corner") for change in leak.changes)
+    return replace(
+        leak,
+        rate_of="canaries are recognized",
+        baseline_of="of records in the opposite corner",
+        bound=bound,
+        changes=changes,
+    )
