@@ -14,7 +14,7 @@ help: ## list the commands
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torch,server,spark,postgres,excel,images,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torch,server,spark,postgres,excel,dev]'
 	@touch $@
 
 audit: $(READY) ## audit the bundled data: prints a summary, writes report.html

@@ -27,12 +27,13 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.cells import fill_cells, parse_options, write_table
+from benchmarks.data_sets import adult, criteo
 from tacit.bags.learners import RandomBagModel
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals
-from tacit.data import adult, criteo, satellite
+from tacit.data import satellite
 
 OUT = Path(__file__).parent / "results" / "bags_noise.json"
 PAGE = Path(__file__).parents[1] / "docs" / "bags_learn.md"

@@ -30,8 +30,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
+from benchmarks.data_sets import adult
 from benchmarks.labels_accuracy.problems import SETS, Split
-from tacit.data import adult
 from tacit.labels import Plan, protect
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus

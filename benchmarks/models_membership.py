@@ -30,7 +30,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import HERE, describe_machine
-from tacit.data import adult, digits
+from benchmarks.data_sets import adult
+from tacit.data import digits
 from tacit.leak import Leak
 from tacit.models.attacks.confidence import FLOOR
 from tacit.models.attacks.lira import OfflineLira, OnlineLira, PooledSpread

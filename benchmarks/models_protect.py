@@ -105,7 +105,7 @@ ARMS = {"undefended": to_margin, "early stop": early_stop, "label-private": labe
 @lru_cache(maxsize=1)
 def images() -> tuple[Matrix, Matrix]:
     """MNIST in [0, 1], centered by a public number; odd digits are +1."""
-    from tacit.data import mnist
+    from benchmarks.data_sets import mnist
 
     data = mnist()
     return data.images.reshape(len(data), -1) / 255.0 - 0.13, 2.0 * (data.labels % 2) - 1.0

@@ -26,7 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from benchmarks.cells import fill_cells, parse_options, write_table
-from tacit.data import Dataset, Encoder, adult, criteo, satellite, titanic
+from benchmarks.data_sets import adult, criteo
+from tacit.data import Dataset, Encoder, satellite, titanic
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.attacks import attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Metric

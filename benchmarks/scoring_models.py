@@ -30,7 +30,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.data import adult, digits, iris, satellite, titanic
+from benchmarks.data_sets import adult
+from tacit.data import digits, iris, satellite, titanic
 
 __all__ = ["MODELS", "HonestModel", "Scored", "each_prediction", "held_out", "one_split", "predictions_of"]
 

@@ -8,6 +8,7 @@ release is charged before it exists, and refused if it would exceed the budget. 
 """
 
 # %%
+import os
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 from tacit import bags
-from tacit.data import Encoder, criteo
+from tacit.data import Encoder, open_table, read_rows
 from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.leak import leak_from_guesses
@@ -46,8 +47,9 @@ EFFECTS = {
     "device": {"desktop": -0.4, "tablet": 0.0, "phone": 0.3},
     "visits": {"first": -0.7, "second": 0.1, "third": 0.4, "regular": 0.9},
 }
+file = Path(os.environ.get("TACIT_DATA", "")) / "criteo_kaggle_head10000.parquet"
 try:
-    rows, source = criteo().table, "Criteo's clicks"
+    rows, source = read_rows(open_table(file)), "Criteo's clicks"
     counts = {name: rows[name].fill_null(0).to_pylist() for name in ("I6", "I7", "I11")}
     words = {name: [str(n.bit_length()) for n in column] for name, column in counts.items()} | {"C17": rows["C17"]}
     y = rows["label"].to_numpy().astype(np.int64)

@@ -27,7 +27,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 COMMANDS = {
     "excel": "tacit labels protect visits.xlsx --label ill --epsilon 1 --out excel.parquet",
-    "images": """python -c "from tacit.data.image_sets import mnist; mnist(train=False, folder='.')" """,
     "postgres": """
         ! tacit ledger create --ledger postgresql://nobody@127.0.0.1:1/none 2> said.txt
         cat said.txt >&2

@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server, a local Spark, and a browser, for every test that wants one."""
+"""A throw-away PostgreSQL server, a local Spark, a browser, and the larger data sets, for every test that wants one."""
 
 import itertools
 import os
@@ -15,6 +15,16 @@ import pytest
 _NUMBERS = itertools.count()
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _SLOW = 60_000  # milliseconds: the machine may be busy
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the larger data sets."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ["TACIT_DATA"]) if os.environ.get("TACIT_DATA") else beside
+    if not folder.is_dir():
+        pytest.skip("needs the larger data sets: set TACIT_DATA to their folder")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,7 @@ def digits() -> Split:
 @cache
 def adult() -> Split:
     """Return the published split, one-hot, scaled by the training rows."""
-    from tacit.data import adult as load
+    from benchmarks.data_sets import adult as load
 
     data = load()
     X, train = data.X, data.table["split"].to_numpy() == "train"
@@ -118,7 +118,7 @@ def mnist() -> Split:
         with np.load(packed) as arrays:
             X, y, test_X, test_y = (arrays[name] for name in ("X", "y", "test_X", "test_y"))
     else:
-        from tacit.data import mnist as load
+        from benchmarks.data_sets import mnist as load
 
         train, test = load(), load(train=False)
         X, y, test_X, test_y = train.images, train.labels, test.images, test.labels

@@ -35,6 +35,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
+from benchmarks.data_sets import adult, criteo, talkingdata
 from tacit.bags.learners import (
     MLP,
     AdditiveModel,
@@ -53,7 +54,6 @@ from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, RandomBags
-from tacit.data import adult, criteo, talkingdata
 from tacit.privacy.files import write_atomically
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

@@ -225,7 +225,7 @@ def summarize(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def export(path: Path) -> None:
     """Write MNIST as one compressed file of arrays."""
-    from tacit.data import mnist
+    from benchmarks.data_sets import mnist
 
     train, test = mnist(), mnist(train=False)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import ag_news
+from benchmarks.data_sets import ag_news
 
 Codes = NDArray[np.int64]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from PIL import Image
 
-from tacit.data.folder import Folder, read_data_file
+from benchmarks.data_sets.folder import Folder, read_data_file
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.extras import load_extra
 
 __all__ = ["HumanLabels", "Images", "cifar10", "cifar100", "cifar100n_labels", "mnist"]
 
@@ -148,7 +148,7 @@ def _decode(rows: pa.Table, *, mode: str, shape: tuple[int, ...]) -> NDArray[np.
 def _decode_strip(strip: bytes, mode: str, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Read n images of one width from a WebP image in which they are stacked vertically."""
     try:
-        with load_extra("PIL.Image", extra="images").open(io.BytesIO(strip)) as image:
+        with Image.open(io.BytesIO(strip)) as image:
             pixels = np.asarray(image.convert(mode))
     except OSError:
         raise InvalidInput("a strip of images is damaged and cannot be decoded as WebP; get the file again") from None

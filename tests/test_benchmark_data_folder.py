@@ -2,7 +2,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.data.folder import read_data_file
+from benchmarks.data_sets.folder import read_data_file
 from tacit.privacy.errors import InvalidInput
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.data import adult, ag_news, criteo, talkingdata
+from benchmarks.data_sets import adult, ag_news, criteo, talkingdata
 
 TEXT = ["workclass", "education", "marital_status", "occupation", "relationship", "race", "sex", "native_country"]
 NUMBERS = ["age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week"]

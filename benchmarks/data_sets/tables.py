@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.data_sets.folder import Folder, read_data_file
 from tacit.data.dataset import Dataset
-from tacit.data.folder import Folder, read_data_file
 
 __all__ = ["adult", "ag_news", "criteo", "talkingdata"]
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tacit.data import Images, cifar10, cifar100, cifar100n_labels, mnist
+from benchmarks.data_sets import Images, cifar10, cifar100, cifar100n_labels, mnist
 from tacit.privacy.errors import InvalidInput
 
 
