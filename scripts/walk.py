@@ -179,7 +179,7 @@ def walks() -> dict[str, list[HandOver]]:
     return {
         "One label, read to be paid for": [one for one in labels if one.reading == 1],
         "One label, read to be released": [one for one in labels if one.reading == 2],
-        "One charge": beyond(until(charge, "Ledger.settle"), Guarantee),
+        "One charge": beyond(until(charge, "Payment.settle"), Guarantee),
         "One finding of the audit": beyond(finding, *FINDING),
     }
 

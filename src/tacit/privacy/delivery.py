@@ -205,7 +205,7 @@ def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callab
     draw().write(store.path(file))
     kept = Delivery(digest=digest_of(store.path(file)), file=file)
     try:
-        payment.ledger.deliver(charge.entry, kept)
+        payment.record_delivery(charge.entry, kept)
     except LedgerError:  # voided meanwhile: a release without a charge is not kept
         store.remove_unfinished(file)
         raise

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger, Receipt
-from tacit.privacy.ledger.requests import Charge
+from tacit.privacy.ledger import Ledger, Receipt, charging, registry, requests
+from tacit.privacy.ledger.book import DataSetAccounts
+from tacit.privacy.ledger.records import check_text, split_id
+from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.store import ReleaseStore
 
 __all__ = ["Payment"]
@@ -88,15 +90,21 @@ class Payment:
         >>> [payment.settle(key, one, purpose="scores of a team").entry for _ in range(2)]
         ['clicks/1', 'clicks/1']
         """
-        return self.ledger.settle(
-            key,
-            guarantee,
-            prints=prints,
-            dataset=self.dataset,
-            purpose=purpose,
-            parts=self.parts,
-            again=self.again,
-        )
+        check_text(purpose, name="purpose")
+        with self.ledger.transaction() as rows:
+            name, version = registry.find_data_set(rows, prints, dataset=self.dataset)
+            book = DataSetAccounts.find(rows, name, lock=True)
+            found = requests.find_charge(book, key)
+            if found is not None and (found.delivery is None or not self.again):
+                return found
+            receipt = charging.pay(book, guarantee, parts=self.parts, purpose=purpose, version=version)
+            return requests.record_request(book, receipt, key)
+
+    def record_delivery(self, entry: str, delivery: Delivery) -> None:
+        """Record the release of a charge, before it is published."""
+        name, number = split_id(entry)
+        with self.ledger.transaction() as rows:
+            requests.record_delivery(DataSetAccounts.find(rows, name, lock=True), number, delivery)
 
     def void(self, entry: str, *, reason: str) -> Receipt:
         """Correct a charge whose release never left, and remove from the store what was drawn for it."""

@@ -70,7 +70,7 @@ class LedgerAccounts:
         payment = Payment(ledger=self._ledger, dataset=data_set, parts=None if part is None else [part])
         words = (word.encode() for word in (_SERVER, *key))
         charge = payment.settle(self._ledger.key_of(*words), guarantee, purpose=purpose)
-        self._ledger.deliver(charge.entry, _ANSWERS)
+        payment.record_delivery(charge.entry, _ANSWERS)
         return charge.entry
 
     def standing(self, data_set: str) -> dict[str, str]:

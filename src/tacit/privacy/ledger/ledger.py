@@ -19,7 +19,7 @@ from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import exists, found, open_database
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text, split_id
-from tacit.privacy.ledger.requests import Charge, Delivery
+from tacit.privacy.ledger.requests import Charge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.statement import statement
@@ -131,14 +131,14 @@ class Ledger:
         """
         terms = registry.DataSetTerms(name=name, budget=budget, parts=tuple(parts))
         prints = self._fingerprints(data)
-        with self._writing() as opened:
+        with self.transaction() as opened:
             registry.register(opened, prints, terms)
             return statement(DataSetAccounts.find(opened, name))
 
     def identify(self, data: object) -> Version:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""
         prints = self._fingerprints(data)
-        with self._writing() as rows:
+        with self.transaction() as rows:
             return registry.identify(rows, prints)
 
     def charge(
@@ -176,7 +176,7 @@ class Ledger:
             The charge would exceed the budget; nothing was changed.
         """
         check_text(purpose, name="purpose")
-        with self._writing() as rows:
+        with self.transaction() as rows:
             book = DataSetAccounts.find(rows, name, lock=True)
             return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
 
@@ -184,11 +184,11 @@ class Ledger:
         """Correct a charge whose release was never made; charge and correction both stay on record."""
         check_text(reason, name="reason")
         name, number = split_id(entry)
-        with self._writing() as rows:
+        with self.transaction() as rows:
             return charging.void(DataSetAccounts.find(rows, name, lock=True), number, reason=reason)
 
     def recognize(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
-        """Return, from one pass over rows, the fingerprints for :meth:`settle`, and a digest of all columns."""
+        """Return, from one pass over rows, the private columns' fingerprints, and a digest of all columns."""
         with self._reading() as rows:
             counts = registry.known_counts(rows)
         return fingerprint_rows(batches, private=private, secret=self._secret, at=counts)
@@ -196,40 +196,6 @@ class Ledger:
     def key_of(self, *parts: bytes) -> bytes:
         """Return the key of a request: an HMAC under the ledger's secret, so that nobody can guess its content."""
         return hmac.digest(self._secret, b"".join(hashlib.sha256(part).digest() for part in parts), "sha256")
-
-    def settle(
-        self,
-        key: bytes,
-        guarantee: Guarantee,
-        *,
-        prints: Mapping[int, bytes] | None,
-        dataset: str | None,
-        purpose: str,
-        parts: Sequence[str] | None = None,
-        again: bool = False,
-    ) -> Charge:
-        """Find the standing charge of a request, or make it, in one transaction.
-
-        Parameters
-        ----------
-        key
-            Of the data and the plan, by :meth:`key_of`.
-        prints
-            The private columns' fingerprints by :meth:`recognize`; None if rows have no order.
-        dataset
-            The data set to charge; default: the one that the fingerprints name.
-        again
-            Make another charge for a request whose release was delivered.
-        """
-        check_text(purpose, name="purpose")
-        with self._writing() as rows:
-            name, version = registry.find_data_set(rows, prints, dataset=dataset)
-            book = DataSetAccounts.find(rows, name, lock=True)
-            found = requests.find_charge(book, key)
-            if found is not None and (found.delivery is None or not again):
-                return found
-            receipt = charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
-            return requests.record_request(book, receipt, key)
 
     def request_of(self, entry: str) -> bytes:
         """Return the key of the request that a charge was made for; a charge by hand is refused."""
@@ -245,24 +211,19 @@ class Ledger:
         Parameters
         ----------
         key, prints
-            As in :meth:`settle`; None if rows have no order; the caller is then responsible that they are the same.
+            The request's key and the fingerprints of its rows; None if rows have no order: the caller is then
+            responsible that they are the same.
         """
         name, number = split_id(entry)
-        with self._writing() as rows:
+        with self.transaction() as rows:
             book = DataSetAccounts.find(rows, name)
             charge = requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee), key=key)
             registry.find_data_set(rows, prints, dataset=name)
             return charge
 
-    def deliver(self, entry: str, delivery: Delivery) -> None:
-        """Record the release of a charge, before it is published."""
-        name, number = split_id(entry)
-        with self._writing() as rows:
-            requests.record_delivery(DataSetAccounts.find(rows, name, lock=True), number, delivery)
-
     def set_budget(self, name: str, budget: Guarantee) -> Statement:
         """Give a data set another budget in the same unit; a budget below the spend is rejected."""
-        with self._writing() as rows:
+        with self.transaction() as rows:
             charging.set_budget(DataSetAccounts.find(rows, name, lock=True), budget)
             return statement(DataSetAccounts.find(rows, name))
 
@@ -273,7 +234,7 @@ class Ledger:
 
     def rebuild(self, name: str) -> Statement:
         """Recompute a data set's spend from its entries, and store it."""
-        with self._writing() as rows:
+        with self.transaction() as rows:
             charging.rebuild(DataSetAccounts.find(rows, name, lock=True))
             return statement(DataSetAccounts.find(rows, name))
 
@@ -294,6 +255,12 @@ class Ledger:
             file.write(f"{json.dumps(document, indent=1)}\n".encode())
         return Path(path)
 
+    @contextmanager
+    def transaction(self) -> Iterator[SealedRows]:
+        """Open a transaction that writes, for a :class:`tacit.privacy.payment.Payment`; others wait for it."""
+        with self._database.writing() as connection:
+            yield SealedRows(connection, self._secret)
+
     def _fingerprints(self, data: object) -> dict[int, bytes]:
         with self._reading() as rows:
             counts = registry.known_counts(rows)
@@ -302,9 +269,4 @@ class Ledger:
     @contextmanager
     def _reading(self) -> Iterator[SealedRows]:
         with self._database.reading() as connection:
-            yield SealedRows(connection, self._secret)
-
-    @contextmanager
-    def _writing(self) -> Iterator[SealedRows]:
-        with self._database.writing() as connection:
             yield SealedRows(connection, self._secret)
