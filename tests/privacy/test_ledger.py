@@ -450,13 +450,13 @@ class TestDatabase:
         register(ledger)
         ledger.charge("adult", label(0.5), purpose="a")
         statement = statement.format(table).replace("ledger_part SET time", "ledger_part SET name")
-        with pytest.raises(LedgerError, match=f"{table} is append-only"), Untouched(ledger), ledger._writing() as rows:
+        with pytest.raises(LedgerError, match=f"{table} is append-only"), Untouched(ledger), ledger.transaction() as rows:
             rows.connection.execute(text(statement))
 
     def test_a_changed_account_is_noticed_and_can_be_rebuilt(self, ledger):
         register(ledger)
         ledger.charge("adult", label(0.5), purpose="a")
-        with ledger._writing() as rows:
+        with ledger.transaction() as rows:
             rows.connection.execute(text("UPDATE ledger_account SET pure = '0'"))
         for look in (lambda: ledger.statement("adult"), lambda: ledger.charge("adult", label(0.1), purpose="b")):
             with pytest.raises(LedgerError, match="a row of ledger_account does not match its seal"):
@@ -468,16 +468,16 @@ class TestDatabase:
         old = Ledger.create(location)
         register(old)
         old.charge("adult", label(0.5), purpose="a")
-        with old._writing() as rows:
+        with old.transaction() as rows:
             rows.connection.execute(text("UPDATE ledger_entry SET purpose = purpose"))  # control: no triggers yet
         monkeypatch.undo()
         new = Ledger.open(location)
         assert new.statement("adult").spent == 0.5
-        with pytest.raises(LedgerError, match="append-only"), new._writing() as rows:
+        with pytest.raises(LedgerError, match="append-only"), new.transaction() as rows:
             rows.connection.execute(text("UPDATE ledger_entry SET purpose = purpose"))
 
     def test_a_newer_schema_is_refused(self, ledger, location):
-        with ledger._writing() as rows:
+        with ledger.transaction() as rows:
             rows.connection.execute(text("UPDATE ledger_migration SET version_num = '9999'"))
         with pytest.raises(LedgerError, match="schema version 9999, which this tacit does not know; update tacit"):
             Ledger.open(location)
@@ -625,7 +625,7 @@ class TestManyCharges:
         entry = {"data_set": 1, "version": 1, "time": "then", "parts": '["all"]', "purpose": "a", "voids": None}
         entry["guarantee"] = json.dumps(small.to_json())
         entries = [entry | {"number": number} for number in range(1, many + 1)]
-        with ledger._writing() as rows:
+        with ledger.transaction() as rows:
             sealed = [one | {"seal": seal(rows.secret, "ledger_entry", one)} for one in entries]
             rows.connection.execute(insert(ENTRY), sealed)
         ledger.rebuild("adult")

@@ -131,7 +131,7 @@ class TestKills:
 
         def register():
             terms = DataSetTerms(name=names[0], budget=PLENTY, parts=PARTS)
-            with ledger._writing() as rows:
+            with ledger.transaction() as rows:
                 registry.register(rows, prints[names[0]], terms)
 
         def check():
@@ -290,7 +290,7 @@ class TestRaces:
         def register():
             name = f"set {os.getpid()}"
             try:
-                with Ledger.open(location)._writing() as rows:
+                with Ledger.open(location).transaction() as rows:
                     registry.register(rows, prints, DataSetTerms(name=name, budget=PLENTY, parts=()))
             except LedgerError:
                 return
