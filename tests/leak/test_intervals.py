@@ -78,3 +78,9 @@ def test_one_sided_limits_match_the_arrays():
 def test_refuses(k, n, level, words):
     with pytest.raises(InvalidInput, match=words):
         clopper_pearson(k, n, level=level)
+
+
+def test_limits_of_fractional_counts_lie_between_those_of_integers():
+    counts = np.array([0.0, 0.2, 0.6, 1.0, 1.5, 48.5, 49.0, 49.3, 49.6, 50.0])
+    for limit in (lower_limit, upper_limit):
+        assert (np.diff(limit(counts, 50.0, alpha=0.01)) > 0).all()

@@ -161,3 +161,44 @@ def test_json_round_trip():
 def test_shapes_are_checked():
     with pytest.raises(InvalidInput, match="must have the shape"):
         odds_changes([0.5, 0.5], np.eye(3), [0, 1, 2], names=["a", "b"])
+
+
+@pytest.mark.parametrize("belief", [0.5, 2.0])
+def test_rounding_errors_do_not_tell_rows_apart_by_their_features(belief):
+    """Ratios that are equal but for rounding would be split by the prior, whose strength is wrong here."""
+    true = np.random.default_rng(0).uniform(0.05, 0.95, size=40)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        chance = rng.choice(true, 20_000)
+        wrong = chance**belief / (chance**belief + (1 - chance) ** belief)
+        truth = (rng.random(20_000) < chance).astype(np.int64)
+        changes = measured(truth, 0.5, rng, prior=np.column_stack([1 - wrong, wrong]))
+        assert max(change.odds_interval.low for change in changes) <= math.exp(0.5)
+
+
+def test_capped_weights_do_not_make_a_leak_of_the_features():
+    """A flag of rows that are likely anyway: the cap of one side alone would let it change the odds."""
+    above = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        sure = np.arange(5_000) < 100
+        chance = np.where(sure, 0.8, 0.05)
+        truth = (rng.random(5_000) < chance).astype(np.int64)
+        flagged = sure & (rng.random(5_000) < np.where(truth, 0.6, 0.5))
+        odds = chance / (1 - chance) * np.exp(2.0 * flagged - 1)
+        after = odds / (1 + odds)
+        changes = odds_changes(
+            np.column_stack([1 - chance, chance]), np.column_stack([1 - after, after]), truth, names=["no", "yes"]
+        )
+        (change,) = (one for one in changes if one.name == "yes")
+        above += change.odds_interval.low > 0.6 / 0.5
+    assert above <= 5
+
+
+def test_beliefs_and_labels_must_be_possible():
+    even = np.full((40, 2), 0.5)
+    with pytest.raises(InvalidInput, match="after must be probabilities"):
+        odds_changes(even, np.where(np.arange(80).reshape(40, 2) == 3, np.nan, even), rare(40, 20), names="ab")
+    for codes in (rare(40, 20) + 1, rare(40, 20) - 1):
+        with pytest.raises(InvalidInput, match="truth must be from 0 to 1"):
+            odds_changes(even, even, codes, names="ab")

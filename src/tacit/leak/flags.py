@@ -22,6 +22,7 @@ _FEW = 20  # rows below which classes are pooled
 _MANY = 10  # numbers above which quartiles are compared
 _HEAVIEST = 20.0  # the largest weight of a row, in mean weights
 _CERTAIN = 1e-12  # beliefs are kept this far from 0 and 1
+_DECIMALS = 6  # of a change of log odds: equal changes that are rounded apart would split the rows by their features
 
 
 def odds_changes(
@@ -36,8 +37,8 @@ def odds_changes(
 
     Rows are flagged where logit after - logit before reaches a threshold, which is chosen on the other half of the
     rows among those that flag 50% to 0.1% of them, by the best lower end of the change. The other rows are weighted by
-    their odds before, at most 20 times the mean. The error is shared equally by the classes, and within a class by the
-    two rates.
+    their odds before, at most 20 times the mean; rows of the class with larger odds count less instead. The error is
+    shared equally by the classes, and within a class by the two rates.
 
     Parameters
     ----------
@@ -58,6 +59,11 @@ def odds_changes(
     if beliefs.shape != (len(codes), len(names)):
         raise InvalidInput(f"must have the shape {(len(codes), len(names))}, got {beliefs.shape}", field="after")
     prior = np.broadcast_to(np.asarray(before, dtype=np.float64), beliefs.shape)
+    for name, chances in (("before", prior), ("after", beliefs)):
+        if not np.isfinite(chances).all():
+            raise InvalidInput("must be probabilities, got NaN or infinity", field=name)
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(names):
+        raise InvalidInput(f"must be from 0 to {len(names) - 1}, got {codes.min()} to {codes.max()}", field="truth")
     groups = _groups(np.bincount(codes, minlength=len(names)), names, prior.mean(axis=0))
     alpha = (1 - check_level(level)) / max(1, len(groups)) / 4  # two rates, two ends each
     found = [
@@ -104,7 +110,7 @@ class _Counted:
 
 
 def _change(name: str, after: Array, before: Array, inside: Rows, *, alpha: float, level: float) -> OddsChange:
-    added, weights = after - before, _weights(before, inside)
+    added, weights = np.round(after - before, _DECIMALS), _weights(before, inside)
     first = _half(inside)
     flags = np.empty(len(added), dtype=np.bool_)
     for half in (first, ~first):
@@ -113,9 +119,9 @@ def _change(name: str, after: Array, before: Array, inside: Rows, *, alpha: floa
     own_ends, other_ends = own.ends(alpha), others.ends(alpha)
     return OddsChange(
         name=name,
-        rows=int(own.rows),
+        rows=int(inside.sum()),
         others=others.rows,
-        share=own.rows / len(added),
+        share=float(inside.mean()),
         flagged=own.flagged / own.rows,
         falsely_flagged=others.flagged / others.rows,
         flagged_interval=Interval(low=own_ends[0], high=own_ends[1], level=level),
@@ -129,9 +135,10 @@ def _log_odds(chance: Array) -> Array:
 
 
 def _weights(before: Array, inside: Rows) -> Array:
-    """One for rows of the class; for others their odds before, so that both sides look alike."""
+    """The odds before of other rows, so that both sides look alike; beyond the cap, rows of the class count less."""
     odds = np.exp(before)
-    return np.where(inside, 1.0, np.minimum(odds, _HEAVIEST * odds[~inside].mean()) if not inside.all() else 1.0)
+    most = np.inf if inside.all() else _HEAVIEST * odds[~inside].mean()
+    return np.where(inside, np.minimum(1.0, most / odds), np.minimum(odds, most))
 
 
 def _half(inside: Rows) -> Rows:
@@ -156,9 +163,13 @@ def _lower_end(own: _Counted, others: _Counted, *, alpha: float) -> float:
 
 
 def _count(flags: Rows, weights: Array, inside: Rows) -> tuple[_Counted, _Counted]:
-    """The rows of the class, and the others as so many equally weighted rows."""
-    w = weights[~inside]
-    worth = float(w.sum() ** 2 / (w**2).sum()) if len(w) else 0.0
-    share = float((w * flags[~inside]).sum() / w.sum()) if len(w) else 0.0
-    own = _Counted(flagged=float((flags & inside).sum()), rows=float(inside.sum()))
-    return own, _Counted(flagged=share * worth, rows=worth)
+    """The rows of the class, and the others, as so many equally weighted rows each."""
+    own, others = (_counted(flags[side], weights[side]) for side in (inside, ~inside))
+    return own, others
+
+
+def _counted(flags: Rows, weights: Array) -> _Counted:
+    if not len(flags):
+        return _Counted(flagged=0.0, rows=0.0)
+    worth = float(weights.sum() ** 2 / (weights**2).sum())
+    return _Counted(flagged=float((weights * flags).sum() / weights.sum()) * worth, rows=worth)

@@ -90,16 +90,20 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], *, leve
 
 
 def lower_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
-    """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``."""
+    """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``.
+
+    Weighted rows have fractional counts.
+    """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     # Beta(0, .) has no quantiles: zero successes give the limit 0
-    return np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, alpha))
+    some = np.where(k == 0, 1.0, k)
+    return np.where(k == 0, 0.0, betaincinv(some, n - some + 1, alpha))
 
 
 def upper_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
     """Return the one-sided Clopper-Pearson upper limits of many counts, each wrong with probability ``alpha``."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    inside = np.minimum(k, n - 1)
+    inside = np.where(k == n, n - 1, k)
     return np.where(k == n, 1.0, betainccinv(inside + 1, n - inside, alpha))
 
 

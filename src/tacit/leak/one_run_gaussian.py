@@ -92,6 +92,8 @@ def _least_probability(curve: Callable[[Array], Array], v: Array, r: Array, m: A
     hit, missed = v * tail / m, (r - v) * tail / m
     for j in range(int(v.max()), 0, -1):
         least = np.where(j <= v, np.maximum(missed, curve(hit)), missed)
+        if j <= v.min() and (least == missed).all():
+            break  # nothing changes any more
         hit = hit + (j - 1) / np.maximum(r - j + 1, 1) * (least - missed)
         missed = least
     return np.asarray((hit + missed) * m / r)
