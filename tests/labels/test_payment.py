@@ -19,6 +19,7 @@ from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import ReleasedLabels
+from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS
 from tacit.labels.learners.validate import debiased_scorer
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
@@ -200,6 +201,26 @@ def test_staged_labels_are_paid_for_with_their_features(ledger):
     assert len(entries(ledger)) == 1
     clone(learner).fit(X + 1, Y)
     assert len(entries(ledger)) == 2
+
+
+def test_staged_labels_keep_what_their_guarantee_assumes(ledger):
+    """Labels drawn with weights, or from a representation, are not delivered to a fit that assumes nothing of these."""
+    learner = classifier(ledger, mechanism="staged", epsilon=2.0)
+    clone(learner).fit(X, Y, sample_weight=np.ones(len(Y)))
+    clone(learner).set_params(representation=StandardScaler()).fit(X, Y)
+    plain = clone(learner).fit(X, Y)
+    assert len(entries(ledger)) == 3
+    assert not {WEIGHTS, REPRESENTATION} & set(plain.guarantee_.assumptions)
+
+
+@pytest.mark.parametrize("kind", [str, float, bool])
+def test_classes_of_a_release_that_was_paid_for_have_the_type_of_the_labels(ledger, kind):
+    labels = Y > 0
+    learner = classifier(ledger, dataset="others")
+    learner.fit(X, labels.astype(int))
+    again = clone(learner).fit(X, labels.astype(int).astype(kind))
+    assert again.release_.repeated
+    assert set(again.predict(X)) <= set(labels.astype(int).astype(kind))
 
 
 @pytest.mark.slow  # two processes import everything anew

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         The largest number of rows per person: the guarantee is then stated for all of them.
     payment
         Charged with the guarantee before anything is released. The same labels and plan, and for ``staged`` the same
-        features, fitted again get the labels that were paid for; ``Payment(again=True)`` charges for others.
+        features and weights, fitted again get the labels that were paid for; ``Payment(again=True)`` charges for other
+        ones.
     progress
         Called with the fits done and the fits in all.
     random_state
@@ -178,7 +179,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             self._check_release(release, represented)
         self.release_, evidence = release, release.evidence
         self.guarantee_ = assuming(release.guarantee, *self._assumed(sample_weight))
-        self.classes_ = np.asarray(evidence.classes)
+        self.classes_ = np.asarray(evidence.classes if labels is None else _as_given(evidence.classes, labels))
         self._rows = rows = np.flatnonzero(evidence.present)
         noisy = NoisyLabels(
             given=evidence.outputs[rows],
@@ -257,7 +258,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         try_out(plan, coding)
         guarantee = assuming(plan.guarantee(), *self._assumed(weights))
         learner = StageLearner(X=X, estimator=self._base(), denoise=self._denoise(), sample_weight=weights)
-        columns = {plan.label: labels} | ({"X": list_column(features)} if plan.mechanism.needs_features else {})
+        columns = {plan.label: labels} | (self._stages(features, weights) if plan.mechanism.needs_features else {})
         return draw_once(
             lambda: release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner),
             plan=plan,
@@ -265,6 +266,15 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             columns=columns,
             payment=self.payment,
         )
+
+    def _stages(self, features: NDArray[Any], weights: Weights) -> dict[str, Any]:
+        """Return what staged labels depend on beside the labels: a guarantee assumes something about each of them."""
+        columns: dict[str, Any] = {"X": list_column(features)}
+        if weights is not None:
+            columns["weights"] = weights
+        if self.representation is not None:
+            columns["representation"] = np.full(len(features), type(self.representation).__name__)
+        return columns
 
     def _plan(self, coding: Classes) -> Plan:
         mechanism = read_choice(Mechanism, self.mechanism, field="mechanism")
@@ -352,6 +362,19 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if self.denoise is None:
             return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
         return self.denoise
+
+
+def _as_given(classes: Sequence[Any], labels: NDArray[Any]) -> list[Any]:
+    """Return the classes as the labels have them: a release that was paid for may have 1 where they have "1"."""
+    given = {_number(label): label for label in np.unique(labels).tolist()}
+    return [given.get(_number(name), name) for name in classes]
+
+
+def _number(label: Any) -> Any:  # noqa: ANN401
+    try:
+        return float(label)
+    except ValueError:
+        return label
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
