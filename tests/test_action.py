@@ -117,7 +117,7 @@ def test_below_its_limits_the_audit_passes_and_leaves_summary_page_and_numbers(p
 
 
 def test_over_a_limit_it_fails_and_still_leaves_everything(passed, runner):
-    inputs = {"plan": "tacit.toml", "fail-above": "leak=0.9\nepsilon=0.5\n", "against": "old.json", "only": "labels"}
+    inputs = {"plan": "tacit.toml", "fail-above": "odds=10\nepsilon=0.5\n", "against": "old.json", "only": "labels"}
     result = runner.run("Audit", seed="0", artifact="", **inputs)
     assert result.returncode == 1
     (fault,) = json.loads((runner.report / "audit.json").read_text())["faults"]
@@ -150,7 +150,7 @@ def test_a_complaint_is_no_markup_in_the_summary(mute):
     [
         ({}, []),
         ({"plan": "a b.toml", "only": "labels,bags"}, ["--only=labels,bags", "--", "a b.toml"]),
-        ({"fail-above": " leak=0.1  epsilon=3\n"}, ["--fail-above=leak=0.1", "--fail-above=epsilon=3"]),
+        ({"fail-above": " odds=10  epsilon=3\n"}, ["--fail-above=odds=10", "--fail-above=epsilon=3"]),
         ({"fail-above": "*"}, ["--fail-above=*"]),
         ({"plan": "--help"}, ["--", "--help"]),
         ({"seed": "1", "against": "old.json"}, ["--against=old.json", "--seed=1"]),

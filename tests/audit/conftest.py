@@ -6,7 +6,7 @@ from tacit.audit import AuditPlan, AuditResult, Finding, Step, run_audit
 from tacit.audit.plan import planned_release
 from tacit.audit.source import bundled_source
 from tacit.audit.utility import share_utility
-from tacit.leak import leak_from_guesses
+from tacit.leak import OddsChange, leak_from_guesses
 
 
 @pytest.fixture(scope="session")
@@ -37,15 +37,25 @@ def result(plan):
     return run_audit(plan, seed=0)
 
 
+def _change(guesses, truth):
+    """How guesses of 1 change the odds of the label 1."""
+    flags = [guess for guess, label in zip(guesses, truth, strict=True) if label == 1]
+    others = [guess for guess, label in zip(guesses, truth, strict=True) if label != 1]
+    if not flags or not others:
+        return ()
+    counts = {"found": sum(flags), "rows": len(flags), "mistaken": sum(others), "others": len(others)}
+    return (OddsChange.from_counts("1", **counts, share=len(flags) / len(truth), level=0.95),)
+
+
 @pytest.fixture(scope="session")
 def finding():
     """Make a finding from a guarantee, guesses and the truth."""
 
     def make(guarantee, guesses, truth, **parts):
         made = Finding(
-            surface="labels", data="made up", setting="a release", guarantee=guarantee, told="It tells", remedy="stop",
-            utility=share_utility("accuracy", [True], [True], truth=[0]),
-            leak=leak_from_guesses(guesses, truth, baseline=0.5), seconds=0.0,
+            surface="labels", data="made up", column="ill", rows=len(truth), setting="a release", guarantee=guarantee,
+            told="It tells", remedy="stop", utility=share_utility("accuracy", [True], [True], truth=[0]),
+            leak=replace(leak_from_guesses(guesses, truth, baseline=0.5), changes=_change(guesses, truth)), seconds=0.0,
         )  # fmt: skip
         return replace(made, **parts)
 

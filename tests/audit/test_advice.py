@@ -73,20 +73,22 @@ def test_three_classes_and_extreme_settings(run, surface, keys, said):
 
 
 def test_thirty_rows_say_how_little_they_tell(run, tiny):
-    result = run(tiny, ("labels", {"epsilon": 1}))
-    verdict = judge(result)
-    assert result.findings[0].state is State.QUIET
-    assert "which is not statistically significant, but neither would be a leak of" in verdict.told
-    assert "among only 15 guesses" in verdict.told
+    one, four = (run(tiny, ("labels", {"epsilon": epsilon})) for epsilon in (1, 4))
+    assert one.findings[0].state is State.GUARANTEED
+    assert judge(one).told.endswith("there are too few rows to check it.")
+    assert four.findings[0].state is State.UNKNOWN
+    assert judge(four).headline == f"Not known yet whether to hand out labels: {four.findings[0].setting}."
+    assert judge(four).told.startswith("Too few rows to tell: suspicion of y = ")
+    assert "Audit more rows, or lower epsilon from 4 to below 2.3" in judge(four).action
 
 
-def test_the_worst_is_what_leaks_though_another_gained_more_by_chance(run):
+def test_the_worst_is_what_does_harm_though_another_has_a_larger_advantage(run):
     by = {"epsilon": None, "by": [["class", "sex", "age"]], "min_size": 1}
     result = run(bundled_source("titanic"), ("labels", {"epsilon": 1}), ("bags", by))
     quiet, certain = result.findings
     assert quiet.leak.advantage > certain.leak.advantage
     assert result.worst is certain, "some labels are certain"
-    assert judge(result).headline == f"Bags leak most: {certain.setting}."
+    assert judge(result).headline == f"Do not hand out bags: {certain.setting}."
 
 
 def test_a_seed_repeats_noisy_scores_whichever_thread_asks_first(run):

@@ -14,8 +14,8 @@ label = "clicked"
 epsilons = [0.5, 2]
 delta = 1e-5
 
-[fail]
-leak = 0.05
+[limits]
+odds = 10
 
 [[labels]]
 epsilon = 1.0
@@ -57,7 +57,7 @@ def test_a_plan_is_read(write):
         "--label clicked --epsilon 2 --by site",
         "--label clicked --epsilon none --policy rounded:decimals=5 --submissions 100",
     ]
-    assert (plan.epsilons, plan.delta, plan.limits.leak) == ((0.5, 2), 1e-5, 0.05)
+    assert (plan.epsilons, plan.delta, plan.limits.odds) == ((0.5, 2), 1e-5, 10)
     assert plan.steps[0].source.features == ("site", "age")
 
 
@@ -79,8 +79,9 @@ def test_a_plan_is_read(write):
             "[[models]]\nepsilon = 1\ndelta = 0.1",
             "line 14, models.delta: delta must be below 1/40",
         ),
-        ("leak = 0.05", "leak = 5", "line 10, fail.leak: leak must be a share"),
-        ("leak = 0.05", "epsilon = -1", "line 10, fail.epsilon: epsilon must be"),
+        ("odds = 10", "odds = 1", "line 10, limits.odds: odds must be above 1"),
+        ("odds = 10", "advantage = 5", "line 10, limits.advantage: advantage must be a share"),
+        ("odds = 10", "epsilon = -1", "line 10, limits.epsilon: epsilon must be"),
         ("submissions = 100", "submissions = 0", "line 27, scores.submissions: submissions must be an integer >= 1"),
         # a wrong type
         ("epsilon = 1.0", 'epsilon = "one"', "line 13, labels.epsilon: epsilon must be .*, got 'one'"),
@@ -91,11 +92,11 @@ def test_a_plan_is_read(write):
         ('label = "clicked"', 'label = ["clicked"]', "line 3, data.label: label must be one word"),
         ("epsilons = [0.5, 2]", 'epsilons = ["a"]', "line 6, audit.epsilons: epsilons must be"),
         # an unknown surface, table or key, with the nearest right one
-        ("[[labels]]", "[[planets]]", "line 12, planets: unknown; a table is one of data, audit, fail, labels"),
+        ("[[labels]]", "[[planets]]", "line 12, planets: unknown; a table is one of data, audit, limits, labels"),
         ("[[labels]]", "[[label]]", "line 12, label: unknown, perhaps labels; a table is one of"),
         ("epsilon = 1.0", "epsilom = 1", "line 13, labels.epsilom: unknown, perhaps epsilon; a release of labels has"),
         ("epsilon = 1.0", "epsilon = 1\nrounds = 2", "line 14, labels.rounds: unknown; a release of labels has label"),
-        ("leak = 0.05", "lek = 0.05", "line 10, fail.lek: unknown, perhaps leak; fail has leak, epsilon"),
+        ("odds = 10", "ods = 10", "line 10, limits.ods: unknown, perhaps odds; limits has odds, advantage, epsilon"),
         ('label = "clicked"', 'labels = "clicked"', "line 3, data.labels: unknown, perhaps label"),
         ("[[labels]]", "[labels]", r"line 12, labels: a release is written \[\[labels\]\]"),
         ('name = "rounded"', 'name = "roundd"', "line 26, scores.policy: policy must be one of .*rounded.*got"),
@@ -140,7 +141,7 @@ def test_a_plan_is_read(write):
         # no TOML
         ("[data]", "[data", "line 1: this is not TOML"),
         ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0", "line 14, epsilon: this is not TOML: .*; a key may occur"),
-        ("[fail]", "[audit]", "line 9, audit: this is not TOML: .*; a key may occur only once"),
+        ("[limits]", "[audit]", "line 9, audit: this is not TOML: .*; a key may occur only once"),
     ],
 )
 def test_what_is_wrong_is_said_with_line_and_key(write, old, new, said):

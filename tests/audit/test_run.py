@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditPlan, AuditResult, Limits, Skipped, bundled_plan, faults, judge, run_audit
+from tacit.audit import AuditPlan, AuditResult, Limits, Skipped, State, bundled_plan, faults, judge, run_audit
 from tacit.audit.cache import Cache
 from tacit.audit.compare import compare
 from tacit.audit.measure import measure
 from tacit.audit.words import in_plain_words
-from tacit.leak import assert_leak_below
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
 
 
@@ -168,25 +167,74 @@ class TestVerdict:
         assert not finding(NoGuarantee(reason="exact"), self.truth, self.truth).broken
         assert "epsilon is at least" in faults(run_of(finding(guarantee, self.truth, self.truth)), Limits())[0]
 
-    def test_the_worst_has_the_largest_advantage(self, finding, run_of):
-        small, large = (finding(NoGuarantee(reason="exact"), g, self.truth) for g in ([0] * 1000, self.truth))
-        assert run_of(small, large).worst is large
+    def test_releases_are_ranked_by_harm_and_not_by_points(self, finding, run_of):
+        strong, weak = (Guarantee(unit=Unit.LABEL, epsilon=epsilon) for epsilon in (1.0, 9.0))
+        right, half = self.truth, [0, 1, 0, 0] * 250
+        violated = finding(strong, right, self.truth)
+        determined = finding(NoGuarantee(reason="exact"), [0] * 1000, self.truth, certain=3)
+        above = finding(weak, right, self.truth)
+        unknown = finding(NoGuarantee(reason="exact"), half[:40], self.truth[:40])
+        below = finding(strong, [0, 1, 1, 1] * 250, self.truth)
+        ranked = [violated, determined, above, unknown, below]
+        assert [made.answer for made in ranked] == ["no", "no", "no", "not known yet", "yes"]
+        assert [*run_of(*reversed(ranked)).ranked] == ranked
+        assert determined.leak.advantage < unknown.leak.advantage, "control: points would rank otherwise"
 
-    def test_limits_fail_a_run_above_them_alone(self, finding, run_of):
-        run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
-        assert faults(run, Limits(leak=0.6)) == ()
-        assert faults(run, Limits(leak=0.4)) == ("labels, a release: leak 50.0%, the limit is 40.0%",)
+    def test_odds_have_three_outcomes_and_too_few_rows_do_not_pass(self, finding, run_of):
+        none, few = NoGuarantee(reason="exact"), [0, 1, 0, 0] * 10
+        above, unknown = finding(none, self.truth, self.truth), finding(none, few, self.truth[:40])
+        below = finding(none, [0, 1, 1, 1] * 250, self.truth)
+        (fault,) = faults(run_of(above), Limits(odds=10))
+        assert fault.startswith("labels, a release: suspicion of ill = 1 goes from 50.0% to 100% (")
+        assert fault.endswith("-fold, and the limit is 10-fold")
+        assert "too few rows to tell" in faults(run_of(unknown), Limits(odds=10))[0]
+        assert faults(run_of(below), Limits(odds=10)) == ()
+        assert faults(run_of(above, unknown, below), Limits()) == ()
+        assert faults(run_of(below), Limits(odds=1.5)), "the run's limit counts, not the one of the finding"
 
-    def test_a_limit_is_on_what_was_measured_and_the_interval_stands_beside_it(self, finding, run_of):
-        few = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0] * 40, self.truth[:40])
-        assert faults(run_of(few), Limits(leak=0.05)) == ()
-        with pytest.raises(AssertionError, match="too few trials to decide"):
-            assert_leak_below(few.leak, advantage=0.05)
-        assert "but neither would be a leak of +16.2 points among only 40 guesses" in judge(run_of(few)).told
+    @pytest.mark.parametrize(
+        ("parts", "passes"),
+        [
+            ({"epsilon": 2.3}, True),
+            ({"epsilon": 2.31}, False),
+            ({"epsilon": 1.0, "delta": 0.0024}, True),
+            ({"epsilon": 1.0, "delta": 0.0025}, False),
+            ({"epsilon": 1.0, "unit": Unit.RECORD}, True),
+            ({"epsilon": 1.0, "unit": Unit.BAG}, False),
+        ],
+    )
+    def test_a_guarantee_below_the_limit_passes_where_rows_are_too_few(self, finding, run_of, parts, passes):
+        few = finding(Guarantee(**{"unit": Unit.LABEL, **parts}), [0, 1, 0, 0] * 10, self.truth[:40])
+        few = replace(few, leak=replace(few.leak, bound=None))
+        assert (few.state is State.GUARANTEED) == passes
+        assert (faults(run_of(few), Limits(odds=10)) == ()) == passes
+        assert few.reason.startswith("By guarantee: epsilon" if passes else "Too few rows to tell: ")
+        assert few.reason.endswith("there are too few rows to check it.") == passes
 
-    def test_a_leak_just_over_its_limit_does_not_read_as_equal(self, finding, run_of):
-        run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
-        assert faults(run, Limits(leak=0.4996)) == ("labels, a release: leak 50.00%, the limit is 49.96%",)
+    def test_what_is_determined_for_certain_fails_whatever_is_guaranteed(self, finding, run_of):
+        certain = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0, 1, 1, 1] * 250, self.truth, certain=1)
+        assert (certain.answer, certain.reason) == ("no", "1 label is determined for certain.")
+        for limits in (Limits(odds=10), Limits(advantage=1.0)):
+            assert faults(run_of(certain), limits) == ("labels, a release: 1 label is determined for certain",)
+
+    def test_advantage_is_balanced_and_has_three_outcomes(self, finding, run_of):
+        half, few = finding(NoGuarantee(reason="exact"), [0, 1, 0, 0] * 250, self.truth), [0, 1, 0, 0] * 10
+        assert faults(run_of(half), Limits(advantage=0.6)) == ()
+        assert (
+            "+50.0 points (+44.0 to +55.1 points), above the limit: the limit is +40.0 points"
+            in (faults(run_of(half), Limits(advantage=0.4))[0])
+        )
+        unknown = finding(NoGuarantee(reason="exact"), few, self.truth[:40])
+        assert "too few rows to tell: the limit is +60.0 points" in faults(run_of(unknown), Limits(advantage=0.6))[0]
+        guaranteed = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), few, self.truth[:40])
+        guaranteed = replace(guaranteed, leak=replace(guaranteed.leak, bound=None))
+        assert faults(run_of(guaranteed), Limits(advantage=0.47)) == (), "tanh(1/2) is 0.462"
+        assert faults(run_of(guaranteed), Limits(advantage=0.46))
+
+    @pytest.mark.parametrize("given", [{"odds": 1.0}, {"odds": float("nan")}, {"advantage": 0.0}, {"advantage": 2.0}])
+    def test_impossible_limits_are_refused(self, given):
+        with pytest.raises(InvalidInput, match=next(iter(given))):
+            Limits(**given)
 
     def test_an_epsilon_that_was_proved_is_rounded_down_and_a_guarantee_up(self, finding, run_of):
         measured = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1.4e-6), self.truth, self.truth)

@@ -66,7 +66,7 @@ def run(tmp_path, kept):
 def test_summary_and_page(run, capsys):
     assert run() == 0
     said = capsys.readouterr().out
-    assert "No planned release leaks as far as was measured." in said
+    assert "Not known yet whether to hand out scores: " in said
     assert "All 2 releases of Iris, 150 rows: no guarantee" in said
     assert run.page.read_text().startswith("<!doctype html>")
 
@@ -75,6 +75,7 @@ def test_json_alone_on_stdout_and_two_runs_compared(run, capsys, tmp_path):
     assert run("--json") == 0
     told = capsys.readouterr().out
     assert json.loads(told)["faults"] == []
+    assert [finding["answer"] for finding in json.loads(told)["findings"]] == ["yes", "not known yet"]
     (tmp_path / "old.json").write_text(told)
     assert run("--against", str(tmp_path / "old.json")) == 0
     assert "Compared with the run of" in run.page.read_text()
@@ -100,9 +101,9 @@ def test_limits(run, capsys):
     ("arguments", "said"),
     [
         (("--only", "moon"), "only must name surfaces among"),
-        (("--fail-above", "moon=1"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
-        (("--fail-above", "leak=much"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
-        (("--fail-above", "leak=2"), "leak must be a share"),
+        (("--fail-above", "leak=1"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
+        (("--fail-above", "odds=much"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
+        (("--fail-above", "advantage=2"), "advantage must be a share"),
         (("--against", "none.json"), "--against none.json does not exist; give the JSON of an earlier run"),
         (("--out", "none/report.html"), "none"),
         (("--out", "report.json"), "report.json has the ending of JSON, but HTML is written; call it report.html"),

@@ -137,6 +137,14 @@ def test_few_rows_in_all_are_compared_class_by_class():
     assert odds_changes([1.0, 0.0], np.tile([1.0, 0.0], (9, 1)), np.zeros(9), names=["a", "b"]) == ()
 
 
+def test_an_attacker_never_flags_everyone():
+    """To flag everyone changes no odds, so that few rows of a weak release would look safe."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        changes = measured(rng.integers(0, 2, 30), 1.0, rng)
+        assert all(change.falsely_flagged < 1 for change in changes)
+
+
 def test_many_numbers_are_compared_by_quartiles():
     values = np.arange(40)
     truth = np.random.default_rng(0).integers(0, 40, 2000)

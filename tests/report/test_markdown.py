@@ -19,22 +19,21 @@ def rows(summary):
     return [line for line in summary.splitlines() if line.startswith("|")][2:]
 
 
-def test_each_release_has_its_row_with_leak_interval_and_baseline(result):
+def test_each_release_has_its_row_with_the_answer_and_its_reason(result):
     summary = unescape(render_summary(result))
     assert len(rows(summary)) == len(result.findings) == 3
-    leak = result.findings[0].leak
-    shown = f"| {leak.rate:.1%} ({leak.interval.low:.1%} to {leak.interval.high:.1%}) | {leak.baseline:.1%} |"
-    assert shown in rows(summary)[0]
+    assert [finding.answer for finding in result.findings] == ["yes", "no", "yes"]
+    for finding, row in zip(result.findings, rows(summary), strict=True):
+        assert f"| {finding.answer} | {finding.reason} |" in row
     assert f"| labels | {result.findings[0].setting} | epsilon 1 for one label |" in rows(summary)[0]
     assert f"| scores | {result.findings[1].setting} | none |" in rows(summary)[1]
-    assert f"- {judge(result).headline} {result.worst.told}." in summary
+    assert f"- {judge(result).headline} {result.worst.reason}" in summary
     assert f"- What to do: {judge(result).action}" in summary
 
 
-def test_what_does_not_leak_is_not_said_to(result):
+def test_what_is_below_the_limit_may_be_handed_out(result):
     quiet = replace(result, findings=result.findings[:1])
-    assert not quiet.worst.leaks
-    assert "The planned release does not leak as far as was measured." in render_summary(quiet)
+    assert "The planned release may be handed out." in render_summary(quiet)
 
 
 def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
@@ -56,7 +55,7 @@ def test_names_from_the_data_are_text(result):
     assert row.count("|") == 7, "six cells"
     assert not re.search(r"[\\`\[\]<>$]", row)
     assert "**bold**" not in summary
-    assert unescape(summary).count(" ".join(name.split())) == 3, "control: it is there, in the row, above and below"
+    assert unescape(summary).count(" ".join(name.split())) == 2, "control: it is there, above and in the row"
 
 
 @pytest.mark.parametrize("name", ["http://x.org", "see HTTPS://x.org/a", "www.x.org", "WWW.x.org", ":tada:", "@you"])

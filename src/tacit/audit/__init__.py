@@ -1,10 +1,12 @@
 """The main job: run the surfaces over a plan and compare guarantee, leak and utility."""
 
+from tacit.audit.answer import Permission, State
 from tacit.audit.config import read_plan
-from tacit.audit.finding import Finding, State
-from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, bundled_plan
+from tacit.audit.finding import Finding
+from tacit.audit.limits import Limits, faults
+from tacit.audit.plan import SURFACES, AuditPlan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped, Total
-from tacit.audit.run import faults, run_audit
+from tacit.audit.run import run_audit
 from tacit.audit.tracking import log_audit
 from tacit.audit.utility import Utility
 from tacit.audit.verdict import Verdict, judge
@@ -15,6 +17,7 @@ __all__ = [
     "AuditResult",
     "Finding",
     "Limits",
+    "Permission",
     "Skipped",
     "State",
     "Step",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from tacit.audit.plan import Step
-from tacit.audit.utility import Utility
+from tacit.audit.answer import Permission, State
+from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK, percent
 from tacit.leak import Leak
 
 __all__ = ["advise", "tell_leak", "tell_rates"]
 
-_STRONG = 3.0  # above it the odds on a label may change twenty-fold
 _ADD_NOISE = {
     "labels": "randomize them, at epsilon 1 for one label",
     "bags": "add noise, such as epsilon 1 for one label, and release larger bags",
@@ -55,19 +54,34 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def advise(step: Step, leak: Leak, utility: Utility) -> str:
+def advise(finding: Finding) -> str:
     """Return what to do, as the second half of that sentence."""
-    epsilon, leaks = step.plan.epsilon, leak.facts.get("determined", 0) > 0 or leak.advantage_interval.low > 0
+    epsilon, utility = finding.epsilon, finding.utility
+    if finding.state is State.VIOLATED:
+        return "its guarantee is violated, so release nothing by this mechanism until the fault is found"
     if epsilon is None:
-        noise = _ADD_NOISE[step.surface]
-        return noise if leaks else f"that is not statistically significant, but nothing is guaranteed, so {noise}"
-    if utility.worthless or (step.surface == "scores" and utility.interval.low <= utility.blind):
+        noise = _ADD_NOISE[finding.surface]
+        return noise if finding.answer is Permission.NO else f"but nothing is guaranteed, so {noise}"
+    if utility.worthless or (finding.surface == "scores" and utility.interval.low <= utility.blind):
         return (
             f"but {utility.measure} is {percent(utility.protected)}, and {percent(utility.blind)} takes no data, so "
-            f"allow more than epsilon {epsilon:g}, {_MORE_USE[step.surface]}"
+            f"allow more than epsilon {epsilon:g}, {_MORE_USE[finding.surface]}"
         )
-    if epsilon > (_STRONG if leaks else WEAK):
+    if epsilon > WEAK:
         return f"epsilon {epsilon:g} guarantees next to nothing, so lower it to 1 or so"
-    if leaks:
-        return f"epsilon {epsilon:g} allows that, so release it once, or at a smaller epsilon if it is too much"
-    return "that is not statistically significant, so release it, once"
+    if finding.answer is Permission.YES:
+        return "release it, once"
+    return _lower(finding, epsilon)
+
+
+def _lower(finding: Finding, epsilon: float) -> str:
+    """Return how a release comes below its limit."""
+    most = math.log(finding.limit)
+    more = "audit more rows, or " if finding.state is State.UNKNOWN else ""
+    if epsilon >= most:
+        return f"{more}lower epsilon from {epsilon:g} to below {most:.2g}, so that the guarantee is below the limit"
+    if more:
+        return (
+            "audit more rows, or lower delta to below 1 in ten times the rows, so that the guarantee is below the limit"
+        )
+    return f"epsilon {epsilon:g} allows less if rows are independent, so look for labels that follow each other"

@@ -12,8 +12,9 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from tacit.audit.limits import Limits
 from tacit.audit.lines import key_at, line_of
-from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, plan_type, planned_release
+from tacit.audit.plan import SURFACES, AuditPlan, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.data.locations import is_location
 from tacit.privacy.errors import InvalidInput, TacitError
@@ -25,7 +26,7 @@ __all__ = ["read_plan"]
 _TABLES: dict[str, dict[str, Any]] = {
     "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "rows": int},
     "audit": {"epsilons": tuple[float, ...], "delta": float, "per_day": int},
-    "fail": {"leak": float, "epsilon": float},
+    "limits": {"odds": float, "advantage": float, "epsilon": float},
 }
 """The keys of each table, and their types."""
 
@@ -99,7 +100,7 @@ class _Reader:
 
     def _check_run(self, run: dict[str, Any], limits: Mapping[str, Any]) -> None:
         for key in limits:
-            self._try("fail", key, partial(Limits, **{key: limits[key]}))
+            self._try("limits", key, partial(Limits, **{key: limits[key]}))
         if "delta" in run:
             self._try("audit", "delta", partial(check_delta, run["delta"]))
         if "per_day" in run:

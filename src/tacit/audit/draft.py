@@ -104,8 +104,8 @@ epsilons = [0.1, 0.3, 1, 3, 10]  # where the curves are measured; [] for none, w
 delta = 1e-6  # of the total privacy cost
 per_day = 5  # submissions per team and day: how long an attack on scores takes
 
-# [fail]  # exit status 1 above these limits, for CI
-# leak = 0.05  # advantage of an attacker, for any release
+# [limits]  # exit status 1 unless a run is below them, for CI
+# odds = 10  # how much any release may change the odds of any label
 # epsilon = 10  # total for one label
 """
 )

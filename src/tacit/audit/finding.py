@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from tacit.audit.answer import ODDS_LIMIT, Permission, State, most_exposed, state_of
+from tacit.audit.reason import reason_by_odds
 from tacit.audit.utility import Utility
-from tacit.leak import Interval, Leak, clopper_pearson
+from tacit.audit.words import proved
+from tacit.leak import Interval, Leak, OddsChange, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, guarantee_from_json
 
-__all__ = ["Finding", "State"]
+__all__ = ["Finding"]
 
-
-class State(StrEnum):
-    """The state of a release, in the words of the page; the worst first."""
-
-    REFUTED = "its guarantee is violated"
-    OPEN = "leaks, nothing is guaranteed"
-    WITHIN = "leaks, within its guarantee"
-    QUIET = "no leak measured"
+_ABOUT_LABELS = ("labels", "bags", "scores")  # what an attacker guesses there is a label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +27,16 @@ class Finding:
     ----------
     data, setting
         The data set, and what is released from it, in words.
+    column, rows
+        The private column, and the number of rows of the table.
     certain
         How many labels the release determines.
     told, remedy
         What the release reveals, and what to do; together they are one sentence.
     seconds
         The duration of one release and attack.
+    limit
+        The limit on the change of odds; set by the run.
     command
         The command that measures it again; set by the run.
     commands
@@ -47,6 +46,8 @@ class Finding:
 
     surface: str
     data: str
+    column: str
+    rows: int
     setting: str
     guarantee: AnyGuarantee
     leak: Leak
@@ -55,6 +56,7 @@ class Finding:
     remedy: str
     seconds: float
     certain: int = 0
+    limit: float = ODDS_LIMIT
     command: str = ""
     commands: tuple[str, ...] = ()
 
@@ -76,18 +78,39 @@ class Finding:
         )
 
     @property
-    def leaks(self) -> bool:
-        """Whether a label is certain, or the advantage is statistically significant."""
-        return self.certain > 0 or self.leak.advantage_interval.low > 0
+    def state(self) -> State:
+        """What decides whether the release may be handed out."""
+        if self.broken:
+            return State.VIOLATED
+        if self.certain:
+            return State.DETERMINED
+        return state_of(self.leak.changes, self.guarantee, rows=self.rows, limit=self.limit)
 
     @property
-    def state(self) -> State:
-        """The state of the release."""
-        if self.broken:
-            return State.REFUTED
-        if not self.leaks:
-            return State.QUIET
-        return State.OPEN if self.epsilon is None else State.WITHIN
+    def answer(self) -> Permission:
+        """Whether the release may be handed out."""
+        return self.state.answer
+
+    @property
+    def reason(self) -> str:
+        """Why it may be handed out or not, one sentence."""
+        if self.state is State.VIOLATED:
+            bound = proved(self.leak.epsilon_lower_bound)
+            return f"The guarantee is {self.guarantee}, but the attack shows that epsilon is {bound}."
+        if self.state is State.DETERMINED:
+            return f"{self.certain:,} label{'s are' if self.certain > 1 else ' is'} determined for certain."
+        change = most_exposed(self.leak.changes, limit=self.limit)
+        about = "" if change is None else self.suspected(change)
+        return reason_by_odds(self.state, change, suspected=about, guarantee=self.guarantee, limit=self.limit)
+
+    def suspected(self, change: OddsChange) -> str:
+        """Return what a flagged person is suspected of: a label of the private column, or what the attack names."""
+        return f"{self.column} = {change.name}" if self.surface in _ABOUT_LABELS else change.name
+
+    @property
+    def exposed(self) -> float:
+        """The change of odds that the attack shows at least, of the class that is worst off."""
+        return max((change.odds_interval.low for change in self.leak.changes), default=0.0)
 
     @property
     def baseline_interval(self) -> Interval:
@@ -101,9 +124,33 @@ class Finding:
         """Return the finding as plain JSON, with what follows from it."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         parts = {name: getattr(self, name).to_json() for name in ("guarantee", "leak", "utility")}
-        follows: dict[str, Any] = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
+        follows: dict[str, Any] = {"answer": self.answer.value, "reason": self.reason, "advice": self.advice}
+        follows |= {"broken": self.broken, "state": self.state.value, "disclosure": self.disclosure()}
+        follows["changes"] = [self._plain_change(change) for change in self.leak.changes]
         follows["baseline_interval"] = self.baseline_interval.to_json()
         return {**plain, **parts, **follows, "commands": [*self.commands]}
+
+    def disclosure(self) -> dict[str, Any]:
+        """Return the release's entry of a registry of disclosures."""
+        held = self.guarantee if isinstance(self.guarantee, Guarantee) else None
+        return {
+            "surface": self.surface,
+            "column": self.column,
+            "mechanism": self.setting,
+            "unit": None if held is None else held.protects,
+            "epsilon": self.epsilon,
+            "delta": None if held is None else held.delta,
+            "public": [] if held is None else [*held.assumptions],
+        }
+
+    def _plain_change(self, change: OddsChange) -> dict[str, Any]:
+        intervals = {name: getattr(change, f"{name}_interval").to_json() for name in ("suspicion", "odds", "advantage")}
+        return {
+            "class": change.name,
+            "share": change.share,
+            **{name: getattr(change, name) for name in intervals},
+            **{f"{name}_interval": interval for name, interval in intervals.items()},
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Finding:
@@ -120,4 +167,16 @@ class Finding:
             raise InvalidInput(f"a finding must have its {missing.args[0]}") from None
 
 
-_PLAIN = ("surface", "data", "setting", "told", "remedy", "seconds", "certain", "command")
+_PLAIN = (
+    "surface",
+    "data",
+    "column",
+    "rows",
+    "setting",
+    "told",
+    "remedy",
+    "seconds",
+    "certain",
+    "limit",
+    "command",
+)

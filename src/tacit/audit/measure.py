@@ -45,18 +45,21 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
     with TemporaryDirectory(prefix="tacit-") as folder:
         measured = _Measured(step, step.rows(seed), seed=seed, folder=Path(folder))
         leak, utility, guarantee = measured.leak(), measured.utility(), measured.release.guarantee
-    return Finding(
+    found = Finding(
         surface=step.surface,
         data=step.source.name,
+        column=step.plan.label,
+        rows=step.source.rows,
         setting=setting,
         guarantee=guarantee,
         leak=replace(leak, roc=None, guesses=None, after=None),  # without what has a number per row
         utility=utility,
         told=tell_leak(leak),
-        remedy=advise(step, leak, utility),
+        remedy="",
         certain=int(leak.facts.get("determined", 0)),
         seconds=time.perf_counter() - start,
     )
+    return replace(found, remedy=advise(found))
 
 
 class _Measured:

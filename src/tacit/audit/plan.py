@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
+from tacit.audit.limits import Limits
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
@@ -15,13 +16,14 @@ from tacit.privacy.plan import Plan
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import settings_of
 
-__all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type", "planned_release"]
+__all__ = ["SURFACES", "AuditPlan", "Step", "bundled_plan", "plan_type", "planned_release"]
 
 SURFACES = ("labels", "bags", "features", "scores", "models")
 """What can be released, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _ENCODED = ("features", "models")  # they read every other column, unless features are named
+_NO_LIMITS = Limits()
 _EVERY = ("*", "all")  # words that mean all columns
 
 
@@ -82,30 +84,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The limits of a run; a run above one of them fails.
-
-    Parameters
-    ----------
-    leak
-        The largest measured advantage of any planned release, as a share; its interval is not compared, because an
-        audit of few rows could show no leak to be below a small limit. The page shows the interval, and
-        :func:`tacit.leak.assert_leak_below` requires it to be below.
-    epsilon
-        The largest total guarantee for one label, over all planned releases of one table.
-    """
-
-    leak: float | None = None
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.leak is not None and not 0 <= self.leak <= 1:
-            raise InvalidInput(f"must be a share between 0 and 1, got {self.leak}", field="leak")
-        if self.epsilon is not None:
-            check_epsilon(self.epsilon)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPlan:
     """The releases to audit, in order.
 
@@ -127,7 +105,7 @@ class AuditPlan:
     epsilons: tuple[float, ...] = _EPSILONS
     delta: float = 1e-6
     per_day: int = 5
-    limits: Limits = Limits()
+    limits: Limits = _NO_LIMITS
     command: str = ""
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tacit.audit.answer import Permission
 from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK
 from tacit.privacy.errors import InvalidInput
@@ -99,12 +100,12 @@ class AuditResult:
 
     @property
     def ranked(self) -> tuple[Finding, ...]:
-        """The planned releases: those that leak first, and of these the one with the largest advantage."""
-        return tuple(sorted(self.findings, key=lambda finding: (not finding.leaks, -finding.leak.advantage)))
+        """The planned releases by harm: violated guarantees, determined labels, no, not known yet, yes."""
+        return tuple(sorted(self.findings, key=lambda finding: (finding.state.harm, -finding.exposed)))
 
     @property
     def worst(self) -> Finding | None:
-        """The planned release that leaks most."""
+        """The most harmful planned release."""
         return next(iter(self.ranked), None)
 
     @property
@@ -118,11 +119,10 @@ class AuditResult:
         return tuple(finding for finding in (*self.findings, *self.curve) if finding.broken)
 
     def alternative(self, finding: Finding) -> Finding | None:
-        """Return a better release of the same surface and data: it leaks less, has utility, and guarantees enough.
+        """Return a release of the same surface and data that may be handed out, has utility, and guarantees enough.
 
-        Its advantage is below the interval of this release's, and its epsilon is at most 10: beyond that next to
-        nothing is guaranteed. Among those that are not clearly less useful than the most useful one, it has the
-        smallest epsilon.
+        Its epsilon is at most 10: beyond that next to nothing is guaranteed. Among those that are not clearly less
+        useful than the most useful one, it has the smallest epsilon.
         """
         better = [other for other in (*self.findings, *self.curve) if _is_better(other, finding)]
         most = max((other.utility.protected for other in better), default=0.0)
@@ -159,13 +159,10 @@ class AuditResult:
 
 
 def _is_better(other: Finding, finding: Finding) -> bool:
-    least, now = finding.leak.advantage_interval.low, other.leak
     return (
         (other.surface, other.data) == (finding.surface, finding.data)
         and other.epsilon is not None
         and other.epsilon <= WEAK
-        and not other.broken
+        and other.answer is Permission.YES
         and other.utility.protected > other.utility.blind
-        and now.advantage < least
-        and (not other.leaks or now.advantage_interval.high < least)
     )

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tacit import __version__
-from tacit.audit.advice import tell_leak
+from tacit.audit.advice import advise, tell_leak
+from tacit.audit.answer import ODDS_LIMIT
 from tacit.audit.cache import NoCache
 from tacit.audit.commands import commands_of
 from tacit.audit.finding import Finding
 from tacit.audit.measure import measure
-from tacit.audit.plan import AuditPlan, Limits, Step, bundled_plan
+from tacit.audit.plan import AuditPlan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.total import add_up
-from tacit.audit.words import proved
 from tacit.privacy.errors import InvalidInput, MissingExtra
-from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.rounding import check_count
 
-__all__ = ["faults", "run_audit"]
+__all__ = ["run_audit"]
 
 Tell = Callable[[str, int, int], None]
 
@@ -72,37 +71,6 @@ def run_audit(
         planned=len(planned.steps),
         command=planned.again((), seed=seed),
     )
-
-
-def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
-    """Return why a run fails: exceeded limits and violated guarantees, one sentence each."""
-    found = [
-        f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
-        f"and {finding.guarantee} was guaranteed"
-        for finding in result.broken
-    ]
-    if limits.leak is not None:
-        found += [
-            f"{finding.surface}, {finding.setting}: leak {_apart(finding.leak.advantage, limits.leak)}"
-            for finding in result.findings
-            if finding.leak.advantage > limits.leak
-        ]
-    for total in result.totals:
-        if limits.epsilon is None:
-            break
-        if not isinstance(total.guarantee, Guarantee):
-            found.append(f"{total.data}: {total.guarantee}, the limit is epsilon {limits.epsilon:g}")
-        elif total.guarantee.epsilon > limits.epsilon:
-            found.append(
-                f"{total.data}: the total privacy cost is {total.guarantee}, the limit is epsilon {limits.epsilon:g}"
-            )
-    return tuple(found)
-
-
-def _apart(leak: float, limit: float) -> str:
-    """Write both shares with as many digits as distinguish them."""
-    pairs = ((f"{leak:.{digits}%}", f"{limit:.{digits}%}") for digits in range(1, 15))
-    return "{}, the limit is {}".format(*next((pair for pair in pairs if pair[0] != pair[1]), (leak, limit)))
 
 
 def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[Step]:
@@ -175,11 +143,13 @@ class _Run:
         return self._of_this_plan(finding, step)
 
     def _of_this_plan(self, finding: Finding, step: Step) -> Finding:
-        """Add what depends on the plan and is therefore not cached: commands, and the days of an attack."""
+        """Add what depends on the plan and is therefore not cached: limit, advice, commands, the days of an attack."""
         told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)
         commands = commands_of(step, seed=self.seed)
-        return replace(finding, told=told, command=again, commands=commands)
+        limit = self.plan.limits.odds or ODDS_LIMIT
+        judged = replace(finding, limit=limit, told=told, command=again, commands=commands)
+        return replace(judged, remedy=advise(judged))
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from tacit.audit.answer import for_one_label
 from tacit.audit.finding import Finding
 from tacit.audit.result import Total
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee
 
 __all__ = ["add_up"]
 
@@ -34,7 +34,7 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
 
 
 def _sum(data: str, findings: list[Finding], delta: float) -> Total:
-    guarantees = [_to_one_label(finding.guarantee) for finding in findings]
+    guarantees = [for_one_label(finding.guarantee) for finding in findings]
     parts = [guarantee for guarantee in guarantees if guarantee is not None]
     guarantee: AnyGuarantee | None = _compose(parts, delta) if parts else None
     bare = tuple(finding.setting for finding, held in zip(findings, guarantees, strict=True) if held is None)
@@ -52,9 +52,3 @@ def _compose(parts: list[Guarantee], delta: float) -> Guarantee:
         return compose(parts, delta=delta)
     except InvalidInput:  # no epsilon at a delta below what the parts have
         return compose(parts, delta=delta + sum(part.delta for part in parts))
-
-
-def _to_one_label(guarantee: AnyGuarantee) -> Guarantee | None:
-    if not isinstance(guarantee, Guarantee) or guarantee.unit is Unit.BAG:
-        return None
-    return replace(guarantee.for_unit(Unit.LABEL), rows=1)

@@ -19,9 +19,9 @@ def log_audit(result: AuditResult) -> None:
     """Log every planned release of an audit to the active MLflow run.
 
     The releases of a surface are called ``labels_1``, ``labels_2`` and so on, in the plan's order. Each has the keys
-    of :func:`tacit.leak.log_leak`, its ``utility`` with both ends, ``utility_unprotected``, and the parameters ``data``
-    and ``setting``. The total of the n-th table is ``total_n``. ``audit.json`` holds the whole result, for
-    ``tacit audit --against``.
+    of :func:`tacit.leak.log_leak`, its ``utility`` with both ends, ``utility_unprotected``, and the parameters
+    ``data``, ``setting`` and ``answer``. The total of the n-th table is ``total_n``. ``audit.json`` holds the whole
+    result, for ``tacit audit --against``.
 
     Names of the data file and its columns, and rates measured without noise, are among what is logged: who may read
     the tracking server must be allowed to know them.
@@ -32,6 +32,7 @@ def log_audit(result: AuditResult) -> None:
     for name, finding in _named(result):
         parameters |= guarantee_parameters(finding.guarantee, name=name)
         parameters |= {f"{name}/data": finding.data, f"{name}/setting": finding.setting}
+        parameters[f"{name}/answer"] = finding.answer.value
         metrics |= leak_metrics(finding.leak, name=name) | _utility_metrics(finding, name=name)
     for number, total in enumerate(result.totals, start=1):
         parameters |= {f"total_{number}/data": total.data, f"total_{number}/guarantee": str(total.guarantee)}

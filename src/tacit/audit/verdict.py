@@ -1,19 +1,25 @@
-"""The whole run in two sentences: which release leaks most, and what to do."""
+"""The whole run in two sentences: which release does the most harm, and what to do."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.audit.finding import Finding, State
+from tacit.audit.answer import Permission
+from tacit.audit.finding import Finding
 from tacit.audit.result import AuditResult
-from tacit.audit.words import WEAK, listed, percent, points, proved
+from tacit.audit.words import WEAK, listed, percent
 from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
 
-_WIDE = 0.1
+_REST = {
+    Permission.NO: "must not be handed out",
+    Permission.UNKNOWN: "cannot be judged yet",
+    Permission.YES: "may be handed out",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,84 +49,64 @@ def judge(result: AuditResult) -> Verdict:
         return Verdict(headline="Nothing was audited.", told="", action="", caution=caution)
     if result.broken:
         return _violated(result.broken[0], caution)
-    if worst.leaks:
-        within = f" That is within its guarantee, {worst.guarantee}." if worst.state is State.WITHIN else ""
-        return Verdict(
-            headline=_headline(result, worst),
-            told=f"{worst.told}.{within}",
-            action=" ".join(filter(None, (_action(result, worst), _others(result, worst)))),
-            caution=caution,
-        )
-    return _quiet(result, worst, caution)
+    if worst.answer is Permission.YES:
+        return _all_may(result, worst, caution)
+    refused = worst.answer is Permission.NO
+    named = f"{worst.surface}: {worst.setting}"
+    return Verdict(
+        headline=f"Do not hand out {named}." if refused else f"Not known yet whether to hand out {named}.",
+        told=worst.reason,
+        action=" ".join(filter(None, (_action(result, worst), _others(result, worst), _idle(result)))),
+        caution=caution,
+    )
 
 
 def _violated(finding: Finding, caution: str) -> Verdict:
-    shown = proved(finding.leak.epsilon_lower_bound)
     return Verdict(
         headline=f"A guarantee is violated: {finding.surface}, {finding.setting}.",
-        told=f"It states {finding.guarantee}, but the attack shows that epsilon is {shown}.",
+        told=finding.reason,
         action="Release nothing by this mechanism until the fault is found: it is in the mechanism or in the attack.",
         caution=caution,
     )
 
 
-def _headline(result: AuditResult, worst: Finding) -> str:
-    rest = [other for other in result.ranked if other is not worst]
-    tied = [
-        f"{other.surface}, {other.setting}"
-        for other in rest
-        if other.leaks and other.leak.advantage == worst.leak.advantage
-    ]
-    as_much = f"; as much: {names(tied)}" if tied else ""
-    return f"{worst.surface.capitalize()} leak{' most' if rest else ''}: {worst.setting}{as_much}."
-
-
 def _action(result: AuditResult, finding: Finding) -> str:
-    instead = result.alternative(finding) if finding.state is State.OPEN else None
+    instead = result.alternative(finding) if finding.answer is Permission.NO else None
     if instead is None:
         return f"{finding.remedy[0].upper()}{finding.remedy[1:]}."
     use = instead.utility
-    chance = "" if instead.leaks else f", which is not statistically significant{_doubt(instead)}"
     return (
-        f"Instead, release {instead.setting}. The guarantee is {instead.guarantee}. In the same run the attacker's "
-        f"advantage is {points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
+        f"Instead, release {instead.setting}. {instead.reason} {use.measure[0].upper()}{use.measure[1:]}: "
         f"{percent(use.protected)}, compared with {percent(use.unprotected)} without protection."
     )
 
 
 def _others(result: AuditResult, worst: Finding) -> str:
-    count = sum(other.state is State.OPEN for other in result.findings if other is not worst)
-    if not count:
-        return ""
-    return f"{count} other release{'s leak' if count > 1 else ' leaks'} too, without a guarantee: see below."
+    rest = Counter(other.answer for other in result.findings if other is not worst)
+    parts = [f"{_count(rest[answer])} {words}" for answer, words in _REST.items() if rest[answer]]
+    return f"Of the other planned releases {listed(parts)}." if parts else ""
 
 
-def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
-    none = "No planned release leaks" if len(result.findings) > 1 else "The planned release does not leak"
+def _count(number: int) -> str:
+    return "one" if number == 1 else f"{number}"
+
+
+def _all_may(result: AuditResult, worst: Finding, caution: str) -> Verdict:
     return Verdict(
-        headline=f"{none} as far as was measured.",
-        told=f"The largest advantage of an attacker is {points(worst.leak.advantage)} ({_reach(worst)}), by "
-        f"{worst.surface}, {worst.setting}, which is not statistically significant{_least_known(result, worst)}.",
-        action=" ".join(filter(None, (_unguaranteed(result), _weak(result), _idle(result), _spent(result)))),
+        headline=_permission(result),
+        told=worst.reason,
+        action=" ".join(filter(None, (_idle(result), _unguaranteed(result), _weak(result), _spent(result)))),
         caution=caution,
     )
 
 
-def _reach(finding: Finding) -> str:
-    gain = finding.leak.advantage_interval
-    return f"{points(gain.low).removesuffix(' points')} to {points(gain.high).removesuffix(' points')}"
-
-
-def _least_known(result: AuditResult, worst: Finding) -> str:
-    """Say which release may leak most for all that was measured: not always the one with the largest advantage."""
-    widest = max(result.findings, key=lambda finding: finding.leak.advantage_interval.high)
-    of = "" if widest is worst or not _doubt(widest) else f" from {widest.surface}, {widest.setting}"
-    return f"{_doubt(widest)}{of}"
-
-
-def _doubt(finding: Finding) -> str:
-    high, trials = finding.leak.advantage_interval.high, finding.leak.trials
-    return f", but neither would be a leak of {points(high)} among only {trials:,} guesses" if high > _WIDE else ""
+def _permission(result: AuditResult) -> str:
+    every, idle = len(result.findings), sum(finding.utility.worthless for finding in result.findings)
+    if every == 1:
+        return f"The planned release {'is below the limit, but has no utility' if idle else 'may be handed out'}."
+    if not idle:
+        return f"All {every} planned releases may be handed out."
+    return f"All {every} planned releases are below the limit, but {idle} {'have' if idle > 1 else 'has'} no utility."
 
 
 def _unguaranteed(result: AuditResult) -> str:
@@ -135,7 +121,7 @@ def _weak(result: AuditResult) -> str:
 
 def _idle(result: AuditResult) -> str:
     idle = [finding.setting for finding in result.findings if finding.utility.worthless]
-    return f"But nothing can be learned from {names(idle)}: allow a larger epsilon." if idle else ""
+    return f"Nothing can be learned from {names(idle)}: allow a larger epsilon, or do not release it." if idle else ""
 
 
 def _spent(result: AuditResult) -> str:

@@ -10,6 +10,8 @@ from tacit.privacy.rounding import format_up
 
 __all__ = [
     "WEAK",
+    "fold",
+    "in_odds",
     "in_plain_words",
     "listed",
     "percent",
@@ -99,6 +101,34 @@ def in_plain_words(guarantee: AnyGuarantee) -> str:
     return (
         f"Whatever anyone already knows, this changes the odds on {guarantee.protects} at most {_up(factor)}-fold{but}."
     )
+
+
+def in_odds(guarantee: AnyGuarantee) -> str:
+    """Return how much a guarantee allows the odds to change, rounded up.
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> in_odds(Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    'at most 2.8-fold'
+    """
+    if not isinstance(guarantee, Guarantee):
+        return "by any factor"
+    return f"at most {_up(math.exp(min(guarantee.epsilon, 700.0)))}-fold"
+
+
+def fold(odds: float) -> str:
+    """Return a change of odds, with two digits or three.
+
+    Examples
+    --------
+    >>> [fold(odds) for odds in (0.0, 0.0123, 1.234, 12.34, 12345.6, math.inf)]
+    ['0', '0.012', '1.2', '12', '12,300', 'infinity']
+    """
+    if not 0 < odds < math.inf:
+        return "infinity" if odds else "0"
+    digits = (1 if odds < 100 else 2) - math.floor(math.log10(odds))
+    return f"{round(odds, digits):,.{max(digits, 0)}f}"
 
 
 def listed(words: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +13,14 @@ from tacit.cli.options import check_exists, check_named, check_out
 from tacit.cli.progress import show_progress
 
 if TYPE_CHECKING:
-    from tacit.audit import AuditPlan, AuditResult, Limits
+    from tacit.audit import AuditPlan, AuditResult, Finding, Limits
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
 
 FAILED, PARTIAL, INTERRUPTED = 1, 3, 130
+_TITLE = "What your data reveals"
 
 
 @app.command()
@@ -42,8 +44,8 @@ def audit(
     fail_above: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exit with 1 above a limit: leak=0.05 (the measured advantage of any release, not its interval), "
-            "epsilon=3 (the total privacy cost). Repeatable."
+            help="Exit with 1 unless below a limit: odds=10 (the change of odds of any label by any release), "
+            "advantage=0.2 (of an attacker, balanced), epsilon=3 (the total privacy cost). Repeatable."
         ),
     ] = None,
     against: Annotated[
@@ -60,12 +62,12 @@ def audit(
     Without a plan the bundled data are audited. Findings with the same data, release and seed come from the cache.
     Ctrl-C writes the page with the findings so far.
 
-    Exit status: 0; 1 above a limit, or a violated guarantee; 2 wrong input; 3 a surface was skipped;
-    130 interrupted.
+    Exit status: 0; 1 above a limit or too few rows to tell, or a violated guarantee; 2 wrong input;
+    3 a surface was skipped; 130 interrupted.
 
     Example: tacit audit --only scores --seed 0 --out report.html
 
-    Example: tacit audit tacit.toml --fail-above leak=0.05 --fail-above epsilon=3 --json > audit.json
+    Example: tacit audit tacit.toml --fail-above odds=10 --fail-above epsilon=3 --json > audit.json
     """
     check_named(out)
     check_exists(plan, "plan", remedy="write one with tacit init")
@@ -81,7 +83,7 @@ def audit(
         [name.strip() for name in only.split(",") if name.strip()]
     )
     limits = _limits(planned, fail_above or [])
-    result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
+    result: AuditResult = _run(replace(planned, limits=limits), seed=seed, cache=cache, fresh=fresh)
     failures = faults(result, limits)
     page = render_page(result, earlier=earlier, faults=failures)
     with write_atomically(out, force=True, over=PAGE) as file:
@@ -122,8 +124,6 @@ def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) 
 
 
 def _limits(plan: AuditPlan, given: list[str]) -> Limits:
-    from dataclasses import replace
-
     from tacit.privacy.errors import InvalidInput
 
     limits = plan.limits
@@ -134,7 +134,9 @@ def _limits(plan: AuditPlan, given: list[str]) -> Limits:
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"must be leak=SHARE or epsilon=NUMBER, got {text!r}", field="fail_above") from None
+            raise InvalidInput(
+                f"must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER, got {text!r}", field="fail_above"
+            ) from None
     return limits
 
 
@@ -156,20 +158,18 @@ def _print_summary(result: AuditResult) -> None:
     from rich.text import Text
 
     from tacit.audit import judge
-    from tacit.audit.words import percent, points
+    from tacit.audit.words import percent
     from tacit.privacy.rounding import format_up
 
     console, verdict = Console(), judge(result)
-    table = Table(
-        "release", "guarantee", "attack without and with it", "advantage", "utility", title="What your data reveals"
-    )
+    table = Table("release", "guarantee", "suspicion, worst class", "utility", "hand it out?", title=_TITLE)
     for finding in result.ranked:
         table.add_row(
             Text(_shown(f"{finding.surface}: {finding.setting}")),  # a column may be named like markup
             "none" if finding.epsilon is None else f"epsilon {format_up(finding.epsilon, digits=3)}",
-            f"{percent(finding.leak.baseline)} to {percent(finding.leak.rate)}",
-            points(finding.leak.advantage).removesuffix(" points"),
+            Text(_shown(_suspicion(finding))),
             f"{percent(finding.utility.protected)} of {percent(finding.utility.unprotected)}",
+            f"{finding.answer}{', but no utility' if finding.utility.worthless else ''}",
         )
     if result.findings:
         console.print(table)
@@ -178,6 +178,15 @@ def _print_summary(result: AuditResult) -> None:
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
         if text:
             console.print(f"\n{_shown(text)}", markup=False, highlight=False)
+
+
+def _suspicion(finding: Finding) -> str:
+    from tacit.audit.words import percent
+
+    worst = next(iter(finding.leak.changes), None)
+    if worst is None:
+        return "not measured"
+    return f"{finding.suspected(worst)}: {percent(worst.share)} to {percent(worst.suspicion)}"
 
 
 def _shown(text: str) -> str:

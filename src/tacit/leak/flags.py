@@ -155,7 +155,13 @@ def _threshold(added: Array, weights: Array, inside: Rows, *, alpha: float) -> f
     if not len(added):
         return np.inf
     candidates = np.unique(np.quantile(added, [1 - share for share in _SHARES], method="inverted_cdf"))
-    return float(max(candidates, key=lambda t: _lower_end(*_count(added >= t, weights, inside), alpha=alpha)))
+    some = candidates[candidates > added.min()]  # to flag everyone tells nothing, and would look safe
+    return float(
+        max(
+            some if len(some) else candidates,
+            key=lambda t: _lower_end(*_count(added >= t, weights, inside), alpha=alpha),
+        )
+    )
 
 
 def _lower_end(own: _Counted, others: _Counted, *, alpha: float) -> float:

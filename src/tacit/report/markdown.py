@@ -9,7 +9,7 @@ from tacit.audit import AuditResult, judge
 
 __all__ = ["render_summary"]
 
-_COLUMNS = ("surface", "what is released", "guarantee", "leak", "without", "utility")
+_COLUMNS = ("surface", "what is released", "guarantee", "hand it out?", "reason", "utility")
 _MARKUP = re.compile(r"[\\`*_\[\]|~$<>&@]|:(?=\S)|(?<=www)\.", re.IGNORECASE)  # addresses become links by themselves
 
 
@@ -39,14 +39,14 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
 
 def _rows(result: AuditResult) -> Iterator[str]:
     for finding in result.findings:
-        leak, utility = finding.leak, finding.utility
+        utility = finding.utility
         yield _row(
             [
                 finding.surface,
                 _text(finding.setting),
                 "none" if finding.epsilon is None else _text(str(finding.guarantee)),
-                f"{leak.rate:.1%} ({leak.interval.low:.1%} to {leak.interval.high:.1%})",
-                f"{leak.baseline:.1%}",
+                finding.answer.value,
+                _text(finding.reason),
                 f"{utility.protected:.1%} of {utility.unprotected:.1%}",
             ]
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.audit import AuditResult, Finding, State, judge
+from tacit.audit import AuditResult, Finding, Permission, judge
 from tacit.audit.advice import tell_rates
 from tacit.audit.compare import compare
 from tacit.audit.words import in_plain_words, percent, points, proved, span
@@ -27,7 +27,7 @@ _ABOUT = {
     "scores": "A leaderboard shows how well each submission predicts the hidden labels.",
     "models": "A trained model is released with its weights.",
 }
-_TONES = {State.REFUTED: "refuted", State.OPEN: "open", State.WITHIN: "within", State.QUIET: "still"}
+_TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "yes"}
 _DARKEST = 0.5  # of a cell: more would drown its number
 
 
@@ -84,7 +84,7 @@ def _environment(places: dict[int, str]) -> Environment:
         "span": span,
         "rates": tell_rates,
         "words": in_plain_words,
-        "tone": lambda finding: _TONES[finding.state],
+        "tone": _tone,
         "short": _short,
         "place": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
         "shade": _shade,
@@ -93,11 +93,14 @@ def _environment(places: dict[int, str]) -> Environment:
     return environment
 
 
+def _tone(finding: Finding) -> str:
+    idle = finding.answer is Permission.YES and finding.utility.worthless
+    return _TONES[Permission.UNKNOWN if idle else finding.answer]
+
+
 def _short(finding: Finding) -> str:
-    state = finding.state.value
-    certain = f", determines {finding.certain:,} labels" if finding.certain else ""
-    idle = ", no utility" if finding.utility.worthless else ""
-    return f"{state[0].upper()}{state[1:]}{certain}{idle}"
+    idle = ", but no utility" if finding.utility.worthless else ""
+    return f"{finding.answer.capitalize()}: {finding.state}{idle}"
 
 
 def _heat(curve: Sequence[Finding]) -> _Heat | None:

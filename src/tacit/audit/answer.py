@@ -1,0 +1,76 @@
+"""May a release be handed out: yes, no or not known yet, by how much it changes anyone's odds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from enum import StrEnum
+
+from tacit.leak import LeakVerdict, OddsChange, compare_odds
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
+
+__all__ = ["ODDS_LIMIT", "Permission", "State", "for_one_label", "most_exposed", "state_of"]
+
+ODDS_LIMIT = 10.0
+"""The limit on the change of odds, unless a plan has another: what epsilon 2.3 allows."""
+
+
+class Permission(StrEnum):
+    """Whether a release may be handed out."""
+
+    NO = "no"
+    UNKNOWN = "not known yet"
+    YES = "yes"
+
+
+class State(StrEnum):
+    """Why a release may be handed out or not, in the words of the page; the most harmful first."""
+
+    VIOLATED = "its guarantee is violated"
+    DETERMINED = "labels are determined for certain"
+    ABOVE = "above the limit"
+    UNKNOWN = "too few rows to tell"
+    GUARANTEED = "by guarantee; too few rows to check it"
+    BELOW = "below the limit"
+
+    @property
+    def answer(self) -> Permission:
+        """Whether a release in this state may be handed out."""
+        return _ANSWERS.get(self, Permission.NO)
+
+    @property
+    def harm(self) -> int:
+        """The rank of the state; 0 is the most harmful."""
+        return [*State].index(self)
+
+
+_ANSWERS = {State.UNKNOWN: Permission.UNKNOWN, State.GUARANTEED: Permission.YES, State.BELOW: Permission.YES}
+_VERDICTS = {LeakVerdict.ABOVE: State.ABOVE, LeakVerdict.BELOW: State.BELOW}
+
+
+def state_of(changes: tuple[OddsChange, ...], guarantee: AnyGuarantee, *, rows: int, limit: float) -> State:
+    """Compare the changes of odds with a limit; if rows are too few to tell, compare the guarantee.
+
+    A guarantee is below the limit if e^epsilon is, for one label, and delta is below 1/(10 rows).
+    """
+    measured = _VERDICTS.get(compare_odds(changes, limit=limit))
+    if measured is not None:
+        return measured
+    held = for_one_label(guarantee)
+    below = held is not None and held.epsilon < math.log(limit) and held.delta * 10 * rows < 1
+    return State.GUARANTEED if below else State.UNKNOWN
+
+
+def for_one_label(guarantee: AnyGuarantee) -> Guarantee | None:
+    """Return what is guaranteed for one label of one row; None if nothing is."""
+    if not isinstance(guarantee, Guarantee) or guarantee.unit is Unit.BAG:
+        return None
+    return replace(guarantee.for_unit(Unit.LABEL), rows=1)
+
+
+def most_exposed(changes: tuple[OddsChange, ...], *, limit: float) -> OddsChange | None:
+    """Return the class that decides: of those above the limit the worst, otherwise the one that is known least."""
+    above = [change for change in changes if change.odds_interval.low >= limit]
+    if above:
+        return max(above, key=lambda change: change.odds_interval.low)
+    return max(changes, key=lambda change: change.odds_interval.high, default=None)

@@ -1,0 +1,104 @@
+"""The limits of a run, and which releases exceed them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tacit.audit.answer import Permission, State, for_one_label
+from tacit.audit.finding import Finding
+from tacit.audit.result import AuditResult
+from tacit.audit.words import points, proved
+from tacit.leak import LeakVerdict
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.rounding import check_epsilon
+
+__all__ = ["Limits", "faults"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of a run; a run that is not shown to be below them fails.
+
+    A release passes ``odds`` and ``advantage`` if the upper ends of all classes are below the limit. If there are too
+    few rows to tell, it passes if its guarantee is below the limit.
+
+    Parameters
+    ----------
+    odds
+        The largest change of anyone's odds, for any class of any planned release.
+    advantage
+        The largest balanced advantage: the share of rows of a class that an attacker flags, minus the share of others.
+    epsilon
+        The largest total guarantee for one label, over all planned releases of one table.
+    """
+
+    odds: float | None = None
+    advantage: float | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.odds is not None and not self.odds > 1:
+            raise InvalidInput(f"must be above 1, such as 10, got {self.odds}", field="odds")
+        if self.advantage is not None and not 0 < self.advantage <= 1:
+            raise InvalidInput(f"must be a share above 0 and at most 1, got {self.advantage}", field="advantage")
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+
+
+def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
+    """Return why a run fails: violated guarantees, and what is not shown to be below a limit, one sentence each."""
+    return (
+        *(
+            f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
+            f"and {finding.guarantee} was guaranteed"
+            for finding in result.broken
+        ),
+        *(fault for finding in result.findings if not finding.broken for fault in _of_release(finding, limits)),
+        *_of_totals(result, limits.epsilon),
+    )
+
+
+def _of_release(finding: Finding, limits: Limits) -> Iterator[str]:
+    name = f"{finding.surface}, {finding.setting}"
+    if limits.odds is not None:
+        judged = replace(finding, limit=limits.odds)
+        if judged.answer is not Permission.YES:
+            yield f"{name}: {judged.reason[0].lower()}{judged.reason[1:].removesuffix('.')}"
+    if limits.advantage is not None and (fault := _advantage_fault(finding, limits.advantage)):
+        yield f"{name}: {fault}"
+
+
+def _advantage_fault(finding: Finding, limit: float) -> str:
+    if finding.state is State.DETERMINED:
+        return finding.reason.removesuffix(".")
+    spans = [(change.advantage, change.advantage_interval) for change in finding.leak.changes]
+    value, span = max(
+        spans or [(finding.leak.advantage, finding.leak.advantage_interval)],
+        key=lambda found: (found[1].low >= limit, found[1].high),
+    )
+    if span.high < limit or (span.low < limit and _guaranteed_advantage(finding) < limit):
+        return ""
+    verdict = LeakVerdict.ABOVE if span.low >= limit else LeakVerdict.UNKNOWN
+    reach = f"{points(span.low).removesuffix(' points')} to {points(span.high)}"
+    return f"advantage {points(value)} ({reach}), {verdict}: the limit is {points(limit)}"
+
+
+def _guaranteed_advantage(finding: Finding) -> float:
+    """Return (e^epsilon - 1 + 2 delta)/(e^epsilon + 1), the most that T <= e^epsilon F + delta allows T - F to be."""
+    held = for_one_label(finding.guarantee)
+    if held is None:
+        return 1.0
+    return math.tanh(held.epsilon / 2) + 2 * held.delta / (1 + math.exp(min(held.epsilon, 700.0)))
+
+
+def _of_totals(result: AuditResult, limit: float | None) -> Iterator[str]:
+    for total in result.totals:
+        if limit is None:
+            return
+        if not isinstance(total.guarantee, Guarantee):
+            yield f"{total.data}: {total.guarantee}, the limit is epsilon {limit:g}"
+        elif total.guarantee.epsilon > limit:
+            yield f"{total.data}: the total privacy cost is {total.guarantee}, the limit is epsilon {limit:g}"
