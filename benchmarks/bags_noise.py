@@ -135,8 +135,8 @@ def measure(problem: Problem, *, bags: int | None, size: int, epsilon: float, se
     return {
         "bags": release.bags,
         "constant": problem.constant,
-        "blind": blind.evaluate(problem.test, truth).loss,
-        "default": model.evaluate(problem.test, truth).loss,
+        "blind": blind.mean_loss(problem.test, truth),
+        "default": model.mean_loss(problem.test, truth),
         "objective": repr(model.objective_),
         "l2": model.l2_,
     }

@@ -43,8 +43,9 @@ def main():
         release = curate(train, by=SETS, label=data.label, loss=LogisticLoss(), rng=rng, **settings)
         fixed = determined(release, train)
         leak = guess_labels(release, train, prior=prior).with_certain(fixed).leak(truth)
-        model = AdditiveModel().fit(release, train).evaluate(test, unseen)
-        print(f"{name:<26}{fixed.count:>6}{leak.rate:>9.1%}{leak.baseline:>9.1%}{model.loss:>10.4f}{model.auc:>7.3f}")
+        found = AdditiveModel().fit(release, train).evaluate(test, unseen)
+        judged = f"{found.log_loss.value:>10.4f}{found.auc.value:>7.3f}"
+        print(f"{name:<26}{fixed.count:>6}{leak.rate:>9.1%}{leak.baseline:>9.1%}{judged}")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main():
         linked = "no rows"
         if mechanism == "rows":  # whoever has the private rows guesses which of them a released one is
             linked = f"{features.attack(release, truth=private.table).rate:.1%}"
-        accuracy = model.report_.judgment.accuracy
+        accuracy = model.report_.accuracy
         print(f"{plan.describe():<54}{accuracy:>9.1%}{linked:>8}")
 
 

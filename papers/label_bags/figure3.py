@@ -54,6 +54,7 @@ from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, RandomBags
+from tacit.leak.performance import ClassPerformance
 from tacit.privacy.files import write_atomically
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -306,7 +307,13 @@ def best_strength(release: BagTotals, data: Split, objective: str) -> float:
 def scores(model: AdditiveModel | RandomBagModel, data: Split) -> dict[str, Any]:
     """Return what the model is worth on the test rows."""
     result = model.evaluate(data.test, data.test["label"].to_numpy())
-    return {"log_loss": result.loss, "auc": result.auc, "calibration_error": result.calibration_error}
+    assert isinstance(result, ClassPerformance)
+    assert result.auc is not None
+    return {
+        "log_loss": result.log_loss.value,
+        "auc": result.auc.value,
+        "calibration_error": result.calibration_error,
+    }
 
 
 def reference(data: Split) -> dict[str, Any]:

@@ -82,9 +82,8 @@ def test_every_mechanism_from_end_to_end(run, result, options):
     assert made["bags"] > 0
     assert ("epsilon" in made["guarantee"]) == ("none" not in options)
     learned = result("bags learn made.bags --data visits.csv --test later.csv")
-    assert learned["test_rows"] == 600
-    assert learned["score"] is not None
-    assert (learned["log_loss"] is None) == ("--label days" in options)
+    assert learned["performance"]["rows"] == 600
+    assert ("r2" in learned["performance"]) == ("--label days" in options)
     found = result("bags attack made.bags --data visits.csv --truth visits.csv --seed 0")
     assert found["facts"]["rows"] == 1500
     assert found["facts"]["determined"] == found["facts"]["determined_right"]
@@ -116,11 +115,11 @@ def test_exact_totals_are_told_and_learned_from_and_attacked(run, result, tmp_pa
     assert release.totals.partitions[0].totals.sum() == visits()["code"].to_numpy().sum()
 
     learned = result("bags learn ill.bags --data visits.csv --test later.csv")
-    assert learned["log_loss"] < 0.6
-    assert learned["auc"] > 0.8
+    assert learned["performance"]["log_loss"]["value"] < 0.6
+    assert learned["performance"]["auc"]["value"] > 0.8
     code, out, _ = run("bags learn ill.bags --data visits.csv --test later.csv --out model.joblib")
     assert code == 0
-    assert "On 600 test rows: log loss 0." in out
+    assert "Judged by 600 true labels, outside the guarantee" in out
     assert set(joblib.load("model.joblib").predict(visits(50))) == {"no", "yes"}
 
     code, out, _ = run("bags attack ill.bags --data visits.csv --truth visits.csv --out guesses.parquet")
@@ -146,7 +145,8 @@ def test_noise_is_described(result):
     plain = result(f"{PROTECT} {BY} --epsilon 1 --delta 1e-6 --no-consistent --force")
     assert plain["settled"]["mechanism"]["name"] == "discrete_gaussian"
     assert "consistent" not in plain["settled"]["mechanism"]
-    assert result("bags learn ill.bags --data visits.csv --test later.csv --method trees")["auc"] > 0.8
+    learned = result("bags learn ill.bags --data visits.csv --test later.csv --method trees")
+    assert learned["performance"]["auc"]["value"] > 0.8
 
 
 def test_a_seed_repeats_the_release_and_warns(run, tmp_path):

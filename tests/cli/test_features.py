@@ -62,8 +62,8 @@ def test_every_mechanism_from_file_to_leak(folder, mechanism, epsilon, least):
     assert (made["guarantee"]["unit"], made["guarantee"]["epsilon"]) == ("record", float(epsilon))
 
     learn = ("features", "learn", out, "--test", folder / "later.csv")
-    assert "800 test rows with true labels" in _run(*learn).stdout
-    assert json.loads(_run(*learn, "--json").stdout)["accuracy"] > least
+    assert "Judged by 800 true labels, outside the guarantee" in _run(*learn).stdout
+    assert json.loads(_run(*learn, "--json").stdout)["performance"]["accuracy"]["value"] > least
 
     attack = ("features", "attack", out, "--seed", "1")
     assert "Canaries: records in opposite corners" in _run(*attack).stdout
@@ -283,7 +283,7 @@ def test_a_declared_class_list_is_of_the_labels_own_type(tmp_path, values, decla
     made = json.loads(_run("features", "protect", *where, "--classes", declared, "--out", out, "--json").stdout)
     assert made["settled"]["classes"] == list(values)
     learned = _run("features", "learn", out, "--test", tmp_path / "in.parquet", "--json").stdout
-    assert json.loads(learned)["accuracy"] > 0
+    assert json.loads(learned)["performance"]["accuracy"]["value"] > 0
     said = _run("features", "protect", *where, "--classes", "a,b", "--out", tmp_path / "never", code=2).stderr
     assert "--classes must be of the label column's type" in said
 

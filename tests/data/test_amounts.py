@@ -52,7 +52,7 @@ def test_classes_of_an_amount_from_protect_to_attack(visits, surface):
     assert "it is public that every row has a label of the class list" in release.guarantee.assumptions
     model = surface.learn(release, test=visits.slice(200))
     assert set(model.predict(visits)) <= set(release.classes)
-    assert model.report_.to_json()["accuracy"] > 0.5
+    assert model.report_.accuracy > 0.5
     assert surface.attack(release, truth=visits.slice(0, 200), data=visits.slice(200)).rate >= 0
 
 

@@ -58,7 +58,7 @@ def _plan(mechanism, **changes):
 
 def test_rows_and_totals_teach_the_classifier():
     accuracy = {
-        mechanism: learn(protect(_table(1), _plan(mechanism)), test=_table(2)).report_.judgment.accuracy
+        mechanism: learn(protect(_table(1), _plan(mechanism)), test=_table(2)).report_.accuracy
         for mechanism in ("rows", "totals")
     }
     assert accuracy["totals"] > 0.95  # the noise is on sums, not on rows
@@ -80,13 +80,13 @@ def test_without_noise_the_classifier_is_that_of_the_rows():
 def test_the_report_names_the_features_and_who_judged():
     release = protect(_table(1), _plan("rows"), rng=np.random.default_rng(3))
     judged, held = learn(release, test=_table(2)), learn(release, rng=np.random.default_rng(4))
-    assert judged.report_.features == release.features
+    assert judged.report_.details["features"] == list(release.features)
     assert judged.guarantee_ == release.guarantee
-    assert "8,000 test rows with true labels" in str(judged.report_)
-    assert "1,600 noisy rows that were held out" in str(held.report_)
+    assert "Judged by 8,000 true labels, outside the guarantee" in str(judged.report_)
+    assert "Judged by 1,600 released labels, noise taken out" in str(held.report_)
     unjudged = learn(release, hold_out=0)
-    assert unjudged.report_.to_json()["accuracy"] is None
-    assert "Accuracy unknown" in str(unjudged.report_)
+    assert unjudged.report_.to_json()["performance"] is None
+    assert "Not evaluated" in str(unjudged.report_)
 
 
 def test_held_out_rows_estimate_the_accuracy_on_noisy_rows():
@@ -96,11 +96,11 @@ def test_held_out_rows_estimate_the_accuracy_on_noisy_rows():
     table = pa.table({"x": rng.normal(size=40_000) + 3 * y, "y": y})
     plan = Plan(label="y", epsilon=41.1, delta=1e-5, label_epsilon=1.1, ranges={"x": (-3, 6)})
     release = protect(table, plan, rng=rng)
-    found = learn(release, rng=rng).report_.judgment
+    found = learn(release, rng=rng).report_.performance.accuracy
     model = FisherClassifier(noise=release.settled["noise"][0], noisy_test=True).fit(table.select(["x"]).to_pandas(), y)
     noisy = release.rows.select(["x"]).to_pandas()
     true = (model.predict(noisy) == y).mean()
-    assert found.accuracy == pytest.approx(true, abs=4 * found.standard_error + 0.01)
+    assert found.value == pytest.approx(true, abs=found.high - found.low + 0.01)
     assert (model.predict(noisy) == release.rows["y"].to_numpy()).mean() < true - 0.1
 
 
@@ -109,8 +109,8 @@ def test_a_model_below_the_majority_says_so():
     table = pa.table({"x": rng.normal(size=3000), "y": (rng.random(3000) < 0.1).astype(int)})
     plan = Plan(label="y", epsilon=0.5, delta=1e-5, ranges={"x": (-3, 3)})
     report = learn(protect(table, plan, rng=rng), test=table).report_
-    assert report.judgment.majority > 0.85
-    assert "no better than always guessing the majority class" in str(report)
+    assert report.performance.majority > 0.85
+    assert "Not shown to be better than guessing" in str(report)
 
 
 def test_some_of_the_released_features_can_be_used():
@@ -126,7 +126,7 @@ def test_some_of_the_released_features_can_be_used():
 def test_classes_keep_the_order_of_the_list(declared):
     release = protect(_table(1), _plan("rows", classes=declared), rng=np.random.default_rng(6))
     assert release.classes == declared
-    assert learn(release, test=_table(2)).report_.judgment.accuracy > 0.6
+    assert learn(release, test=_table(2)).report_.accuracy > 0.6
 
 
 @pytest.mark.parametrize("classes", [("a", "z"), ("z", "a")])

@@ -21,19 +21,19 @@ def release():
 def test_it_predicts_tables_and_matrices_and_is_judged(release):
     model = learn(release, test=TABLE)
     assert model.report_.accuracy == 1.0
-    assert (model.report_.rows, model.report_.majority) == (80, 0.5)
+    assert (model.report_.performance.rows, model.report_.performance.majority) == (80, 0.5)
     assert model.guarantee_ == release.guarantee
     assert model.predict(TABLE).tolist() == TABLE.ill.tolist()
     assert model.predict(np.array([[10.0], [90.0]])).tolist() == ["no", "yes"]
     np.testing.assert_allclose(model.predict_proba(TABLE).sum(axis=1), 1)
-    assert str(model.report_).startswith("100.0% of 80 test rows are predicted correctly")
+    assert str(model.report_).startswith("Judged by 80 true labels, outside the guarantee")
 
 
 def test_a_model_that_does_no_better_than_the_majority_class_says_so(release):
     wrong = TABLE.assign(ill=["yes", "no"] * 40)
-    assert "It has no utility here" in str(learn(release, test=wrong).report_)
-    assert "not evaluated" in str(learn(release).report_)
-    assert learn(release).report_.to_json()["accuracy"] is None
+    assert "Not shown to be better than guessing" in str(learn(release, test=wrong).report_)
+    assert "Not evaluated" in str(learn(release).report_)
+    assert learn(release).report_.to_json()["performance"] is None
 
 
 def test_a_loaded_model_is_stored_and_read_back(release, tmp_path):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +13,7 @@ from tacit.data.rows import read_rows
 from tacit.data.table import open_table
 from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["LearnReport", "LearnedModel"]
-
-
-class LearnReport(Protocol):
-    """The evaluation of a model: a sentence or two, and plain JSON."""
-
-    def to_json(self) -> Mapping[str, Any]:
-        """Return the numbers."""
+__all__ = ["LearnedModel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

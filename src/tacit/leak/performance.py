@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from tacit.leak.intervals import check_level
+from tacit.leak.intervals import check_level, clopper_pearson
 from tacit.leak.ranking import average_precision, ranking_area
 from tacit.privacy.errors import InvalidInput
 
@@ -19,7 +19,6 @@ __all__ = ["ClassPerformance", "MetricEstimate", "judge_classes"]
 Array = NDArray[np.float64]
 
 _FLOOR = 1e-15  # of a probability in the log loss
-_RESAMPLES = 200
 _BINS = 10
 
 
@@ -31,12 +30,15 @@ class MetricEstimate:
     low: float
     high: float
 
-    def percent(self) -> str:
-        """Return it in percent."""
-        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+    @classmethod
+    def within(cls, value: float, margin: float, *, least: float = 0.0, most: float = np.inf) -> MetricEstimate:
+        """Clip a value and its interval to what is possible."""
+        low, middle, high = (float(np.clip(end, least, most)) for end in (value - margin, value, value + margin))
+        return cls(value=middle, low=low, high=high)
 
-    def __str__(self) -> str:
-        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".3f"
+        return f"{self.value:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class ClassPerformance:
     blind_log_loss
         Of always predicting the shares.
     calibration_error
-        Root of the mean squared difference of predicted and true share of ``rare``, over ten equal parts of the rows.
+        Root of the mean squared difference of predicted and true share of ``rare``, over ten parts of about equal size.
     """
 
     rows: int
@@ -85,11 +87,11 @@ class ClassPerformance:
         return {**asdict(self), "majority": self.majority}
 
     def __str__(self) -> str:
-        by = "released labels, noise taken out" if self.released else "true labels"
-        largest = max(self.shares, key=lambda name: self.shares[name])
+        by = "released labels, noise taken out" if self.released else "true labels, outside the guarantee"
+        largest = max(self.shares, key=self.shares.__getitem__)
         lines = [
             f"Judged by {self.rows:,} {by}; intervals at {100 * self.level:.4g}%:",
-            f"  accuracy {self.accuracy.percent()}; always guessing {largest}: {self.majority:.1%}",
+            f"  accuracy {self.accuracy:.1%}; always guessing {largest}: {self.majority:.1%}",
         ]
         if self.auc is not None and self.average_precision is not None:
             lines.append(
@@ -108,7 +110,6 @@ def judge_classes(
     truth: ArrayLike,
     *,
     names: Sequence[object],
-    rng: np.random.Generator,
     released: bool = False,
     level: float = 0.95,
 ) -> ClassPerformance:
@@ -121,8 +122,6 @@ def judge_classes(
     ----------
     probabilities, truth
         (rows, classes); a row of ``truth`` is one-hot, or an unbiased estimate of one-hot such as T^-1 gives.
-    rng
-        Resamples rows for the intervals of AUC and average precision.
     """
     p, u = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.float64)
     if p.shape != u.shape or p.shape[1:] != (len(names),) or not len(p):
@@ -135,54 +134,54 @@ def judge_classes(
     rare = int(present[np.argmin(shares[present])])
     log_loss = -(u * np.log(np.maximum(p, _FLOOR))).sum(axis=1)
     brier = (p**2).sum(axis=1) - 2 * (p * u).sum(axis=1) + 1
-    auc, precision = _ranked(p[:, rare], u[:, rare], rng=rng, level=level)
     return ClassPerformance(
         rows=len(p),
         released=released,
         level=level,
         shares={str(name): float(share) for name, share in zip(names, shares, strict=True)},
         rare=str(names[rare]),
-        accuracy=_mean(u[np.arange(len(p)), p.argmax(axis=1)], width, most=1.0),
-        log_loss=_mean(log_loss, width, most=np.inf),
+        accuracy=_accuracy(u[np.arange(len(p)), p.argmax(axis=1)], width, released=released, level=level),
+        log_loss=estimate_mean(log_loss, width, most=-np.log(_FLOOR)),
         blind_log_loss=float(-(shares[present] * np.log(shares[present])).sum()),
-        brier=_mean(brier, width, most=2.0),
-        auc=auc,
-        average_precision=precision,
+        brier=estimate_mean(brier, width, most=2.0),
+        auc=_ranked(ranking_area, p[:, rare], u[:, rare], width),
+        average_precision=_ranked(average_precision, p[:, rare], u[:, rare], width),
         calibration_error=_calibration_error(p[:, rare], u[:, rare]),
     )
 
 
-def _mean(terms: Array, width: float, *, most: float) -> MetricEstimate:
-    value = float(terms.mean())
-    error = width * float(terms.std(ddof=1)) / np.sqrt(len(terms)) if len(terms) > 1 else np.inf
-    low, middle, high = (float(np.clip(end, 0.0, most)) for end in (value - error, value, value + error))
-    return MetricEstimate(value=middle, low=low, high=high)
+def estimate_mean(terms: Array, width: float, *, most: float = np.inf) -> MetricEstimate:
+    """Estimate a mean that is at least 0 and at most ``most``, ``width`` standard errors to both sides."""
+    return MetricEstimate.within(float(terms.mean()), width * standard_error(terms), most=most)
+
+
+def standard_error(terms: Array) -> float:
+    """Return that of the mean of independent terms."""
+    return float(terms.std(ddof=1) / np.sqrt(len(terms))) if len(terms) > 1 else np.inf
+
+
+def _accuracy(right: Array, width: float, *, released: bool, level: float) -> MetricEstimate:
+    if released:
+        return estimate_mean(right, width, most=1.0)
+    exact = clopper_pearson(int(right.sum()), len(right), level=level)
+    return MetricEstimate(value=float(right.mean()), low=exact.low, high=exact.high)
 
 
 def _ranked(
-    scores: Array, inside: Array, *, rng: np.random.Generator, level: float
-) -> tuple[MetricEstimate | None, MetricEstimate | None]:
-    """AUC and average precision, with intervals from resampled rows; none where one side has no rows."""
+    metric: Callable[[Array, Array], tuple[float, float]], scores: Array, inside: Array, width: float
+) -> MetricEstimate | None:
+    """A metric of ranks; none where one side has no rows."""
     if inside.sum() <= 0 or (1 - inside).sum() <= 0:
-        return None, None
-    ones = np.ones(len(scores))
-    resampled = [rng.multinomial(len(scores), ones / len(scores)).astype(np.float64) for _ in range(_RESAMPLES)]
-    order = np.argsort(-scores, kind="stable")
-    found = []
-    for metric in (ranking_area, average_precision):
-        values = [metric(scores[order], inside[order], weights[order]) for weights in (ones, *resampled)]
-        value, *others = np.clip(values, 0.0, 1.0)
-        low, high = np.nanquantile(others, [(1 - level) / 2, (1 + level) / 2])
-        found.append(MetricEstimate(value=float(value), low=float(low), high=float(high)))
-    return found[0], found[1]
+        return None
+    value, error = metric(scores, inside)
+    return MetricEstimate.within(value, width * error, most=1.0)
 
 
 def _calibration_error(scores: Array, inside: Array) -> float:
-    """Root mean square over parts of the rows, the variance of each part's mean taken off."""
-    parts = np.array_split(np.argsort(scores, kind="stable"), min(_BINS, max(1, len(scores) // 2)))
-    squares = 0.0
-    for part in parts:
-        off = inside[part] - scores[part]
-        n = len(part)
-        squares += n * (off.sum() ** 2 - (off**2).sum()) / (n * (n - 1)) if n > 1 else 0.0
-    return float(np.sqrt(max(0.0, squares / len(scores))))
+    """Root mean square over parts of the rows, the variance of each part's mean subtracted."""
+    # equal predictions stay together: what splits them could be the order of the rows
+    part = np.searchsorted(np.unique(np.quantile(scores, np.arange(1, _BINS) / _BINS)), scores, side="right")
+    off = inside - scores
+    rows = np.bincount(part)
+    pairs = np.bincount(part, off) ** 2 - np.bincount(part, off**2)
+    return float(np.sqrt(max(0.0, (pairs / np.maximum(rows - 1, 1)).sum() / len(scores))))

@@ -1,4 +1,8 @@
-"""How well scores rank rows of a class above others, for labels that are estimates of 0 and 1."""
+"""How well scores rank rows of a class above others, for labels that are estimates of 0 and 1.
+
+Numerators and denominators are linear in each row's label, so that independent unbiased estimates of the labels keep
+them unbiased. Standard errors are those of the linearized ratios: DeLong's for the ROC curve of true labels.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +12,60 @@ from numpy.typing import NDArray
 __all__ = ["average_precision", "ranking_area"]
 
 Array = NDArray[np.float64]
+Ranks = NDArray[np.int64]
 
 
-def ranking_area(scores: Array, inside: Array, weights: Array) -> float:
-    """Return the area under the ROC curve, ties counted half.
-
-    The numerator sums over pairs of different rows, so that independent unbiased estimates of the labels keep it
-    unbiased; so does the denominator.
+def ranking_area(scores: Array, inside: Array) -> tuple[float, float]:
+    """Return the area under the ROC curve, ties counted half, and its standard error.
 
     Parameters
     ----------
-    scores
-        Sorted downwards.
     inside
         1 for rows of the class, 0 for others, or unbiased estimates of that.
-    weights
-        How often each row counts.
+
+    References
+    ----------
+    DeLong, DeLong and Clarke-Pearson (1988).
     """
-    own, other = weights * inside, weights * (1 - inside)
-    _, start, of = np.unique(-scores, return_index=True, return_inverse=True)
-    per_score = np.add.reduceat(other, start)
-    below = other.sum() - np.cumsum(per_score)
-    pairs = (own * (below[of] + per_score[of] / 2)).sum() - (own * other).sum() / 2
-    return float(pairs / (own.sum() * other.sum() - (own * other).sum()))
+    rank, outside = _ranks(scores), 1 - inside
+    own = inside * outside  # 0 for true labels: a row is no pair with itself
+    won = inside * (outside.sum() - _at_least(rank, outside) + _tied(rank, outside) / 2) - own / 2
+    lost = outside * (_at_least(rank, inside) - _tied(rank, inside) / 2) - own / 2
+    pairs = inside.sum() * outside.sum() - own.sum()
+    area = won.sum() / pairs
+    possible = inside * outside.sum() + outside * inside.sum() - 2 * own
+    return float(area), _error((won + lost - area * possible) / pairs)
 
 
-def average_precision(scores: Array, inside: Array, weights: Array) -> float:
-    """Return the mean precision at the rows of the class, rows of equal score together.
+def average_precision(scores: Array, inside: Array) -> tuple[float, float]:
+    """Return the mean precision at the rows of the class, rows of equal score together, and its standard error.
 
     Parameters are those of :func:`ranking_area`.
     """
-    own = weights * inside
-    _, start, of = np.unique(-scores, return_index=True, return_inverse=True)
-    at_least = np.cumsum(np.add.reduceat(own, start))[of]
-    rows = np.cumsum(np.add.reduceat(weights, start))[of]
+    rank = _ranks(scores)
+    rows = _at_least(rank, np.ones_like(inside))
     # a row's own label counts once, linearly: its square would bias an estimate
-    terms = own * (at_least - own) + own * weights
-    return float((terms / np.maximum(rows, 1e-300)).sum() / own.sum())
+    precision = (_at_least(rank, inside) - inside + 1) / rows
+    mean = float((inside * precision).sum() / inside.sum())
+    each = inside / rows  # what one more row of the class adds to the precision of those ranked with it or below
+    below = rank.max() - rank
+    change = inside * (precision - mean + _at_least(below, each)) - _at_least(below, each * precision)
+    return mean, _error(change / inside.sum())
+
+
+def _ranks(scores: Array) -> Ranks:
+    """Return 0 for the highest score, the same number for equal ones."""
+    return np.asarray(np.unique(-scores, return_inverse=True)[1])
+
+
+def _tied(rank: Ranks, amounts: Array) -> Array:
+    return np.asarray(np.bincount(rank, amounts)[rank])
+
+
+def _at_least(rank: Ranks, amounts: Array) -> Array:
+    """Return for each row the sum over rows ranked with it or above."""
+    return np.asarray(np.cumsum(np.bincount(rank, amounts))[rank])
+
+
+def _error(influence: Array) -> float:
+    return float(np.sqrt((influence**2).sum()))

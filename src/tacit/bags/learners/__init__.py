@@ -2,7 +2,7 @@
 
 from tacit.bags.learners.additive import AdditiveModel
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
-from tacit.bags.learners.evaluation import Calibration, Evaluation, evaluate
+from tacit.bags.learners.evaluation import Calibration
 from tacit.bags.learners.parts import MLP, Cross, ModelPart, Module, Tree
 from tacit.bags.learners.penalty import NoiseRidge, Penalty, Ridge
 from tacit.bags.learners.random_bags import (
@@ -22,7 +22,6 @@ __all__ = [
     "Cross",
     "CrossSolver",
     "EasyLabels",
-    "Evaluation",
     "Lbfgs",
     "ModelPart",
     "Module",
@@ -34,5 +33,4 @@ __all__ = [
     "Training",
     "Tree",
     "UnbiasedObjective",
-    "evaluate",
 ]

@@ -1,4 +1,4 @@
-"""Predictions of learners from bags, their accuracy and their calibration."""
+"""Predictions of learners from bags, their performance and their fit to the released totals."""
 
 from __future__ import annotations
 
@@ -9,43 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
-from sklearn.metrics import roc_auc_score
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals, Partition
+from tacit.leak.number_performance import NumberPerformance, judge_numbers
+from tacit.leak.performance import ClassPerformance, judge_classes
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Calibration", "Evaluation", "Predictor", "calibration_error", "evaluate"]
+__all__ = ["Calibration", "Predictor"]
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """The quality of predictions on rows with known labels.
-
-    Parameters
-    ----------
-    loss
-        The mean loss; the log loss for 0/1 labels.
-    score
-        Accuracy for classes, R^2 for the squared loss, D^2 (explained deviance) for counts.
-    auc
-        Area under the ROC curve (for K classes one against the rest, averaged); None for other losses, or where the
-        rows have one class.
-    calibration_error
-        Expected calibration error over ten groups of equal size; None if labels are no classes.
-    predicted, observed
-        The mean prediction and the mean label, which calibration in the large compares.
-    """
-
-    loss: float
-    score: float
-    auc: float | None
-    calibration_error: float | None
-    predicted: tuple[float, ...]
-    observed: tuple[float, ...]
-    rows: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +41,13 @@ class Calibration:
         """How likely so large a statistic is if the model is calibrated."""
         return float(chi2.sf(self.statistic, max(self.bags, 1)))
 
+    def __str__(self) -> str:
+        last = "of the last class " if len(self.predicted) > 1 else ""
+        return (
+            f"By {', '.join(self.columns)}: predictions {last}add up to {self.predicted[-1]:,.1f}, "
+            f"released {self.released[-1]:,.1f}."
+        )
+
     @classmethod
     def of(cls, partition: Partition, bag: NDArray[np.int64], loss: SemilinearLoss, f: Floats) -> Calibration:
         """Compare predictions with a partition's totals."""
@@ -83,39 +63,6 @@ class Calibration:
             predicted=tuple(expected.sum(axis=0).tolist()),
             released=tuple(partition.totals.sum(axis=0).tolist()),
         )
-
-
-def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
-    """Measure predictions f against labels."""
-    T = loss.statistic(labels)
-    mean = loss.mean(f)
-    return Evaluation(
-        loss=float(loss.value(f, labels).mean()),
-        score=loss.score(f, labels),
-        auc=_auc(loss, mean, T),
-        calibration_error=calibration_error(mean, T) if loss.of_classes else None,
-        predicted=tuple(mean.mean(axis=0).tolist()),
-        observed=tuple(T.mean(axis=0).tolist()),
-        rows=len(T),
-    )
-
-
-def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10) -> float:
-    """Return the expected calibration error over groups of about equal size, the worst of the targets."""
-    errors = []
-    for p, t in zip(probabilities.T, truth.T, strict=True):
-        # equal predictions stay together: what splits them could be the order of the rows
-        edges = np.unique(np.quantile(p, np.arange(1, groups) / groups))
-        group = np.searchsorted(edges, p, side="right")
-        errors.append(np.abs(np.bincount(group, p - t)).sum() / len(p))
-    return float(max(errors))
-
-
-def _auc(loss: SemilinearLoss, mean: Floats, T: Floats) -> float | None:
-    if not loss.of_classes:
-        return None
-    areas = [roc_auc_score(t, p) for t, p in zip(T.T, mean.T, strict=True) if 0 < t.sum() < len(t)]
-    return float(np.mean(areas)) if len(areas) == T.shape[1] else None
 
 
 class Predictor(ABC):
@@ -151,10 +98,21 @@ class Predictor(ABC):
         f = self._f(features)
         return self.loss_.score(f, self._codes(labels))
 
-    def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
-        """Return loss, score, AUC and calibration on rows with known labels."""
+    def mean_loss(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
+        """Return the mean of the loss on rows with known labels."""
         f = self._f(features)
-        return evaluate(self.loss_, f, self._codes(labels))
+        return float(self.loss_.value(f, self._codes(labels)).mean())
+
+    def evaluate(self, features: Any, labels: ArrayLike) -> ClassPerformance | NumberPerformance:  # noqa: ANN401
+        """Judge the predictions by rows with known labels."""
+        f, codes = self._f(features), self._codes(labels)
+        T, classes = self.loss_.statistic(codes), self.loss_.class_codes
+        if self.loss_.several:
+            raise InvalidInput("must be one per row, got several: use mean_loss and score", field="labels")
+        if classes is None:
+            return judge_numbers(self.loss_.mean(f)[:, 0], np.asarray(codes, dtype=np.float64))
+        truth = T if self.loss_.exclusive else np.hstack([1 - T, T])
+        return judge_classes(self.loss_.probabilities(f), truth, names=getattr(self, "classes_", classes).tolist())
 
     def calibration(self, release: BagTotals, features: Any) -> list[Calibration]:  # noqa: ANN401, ARG002
         """Compare the bag totals of the predictions with the released ones; random bags have none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import ibis
@@ -12,11 +13,11 @@ import numpy as np
 from tacit.bags.learners.additive import AdditiveModel
 from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.random_bags import RandomBagModel
-from tacit.bags.learners.report import BagReport
 from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
 from tacit.data import as_ibis, open_table
+from tacit.leak.model_report import ModelReport
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
@@ -88,16 +89,22 @@ def learn(
     if released.encoding.classes is not None:
         model.classes_ = np.array(released.encoding.classes)
     model.guarantee_ = released.guarantee
-    model.report_ = BagReport(
-        totals=released.asked.totals,
-        rows=totals.rows,
-        tested=None
+    fit = model.calibration(totals, rows)
+    model.report_ = ModelReport(
+        performance=None
         if test is None
         else model.evaluate(as_ibis(open_table(test)), released.encoding.read(test, argument="test")),
-        fit=tuple(model.calibration(totals, rows)),
-        risk=model.risk_,
+        rows=totals.rows,
+        remarks=(*map(str, fit), *_risk(model)),
+        details={"risk": model.risk_, "fit": [{**asdict(one), "p_value": one.p_value} for one in fit]},
     )
     return model
+
+
+def _risk(model: Model) -> tuple[str, ...]:
+    if model.risk_ is None:
+        return ()
+    return (f"Mean squared error per row, estimated from the bags: {model.risk_:.3f}.",)
 
 
 def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:

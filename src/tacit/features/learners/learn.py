@@ -13,11 +13,12 @@ from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
 from tacit.features.learners.fisher import FisherClassifier
-from tacit.features.learners.report import FisherReport, JudgedAccuracy
 from tacit.features.learners.rules import RULES, FisherRule
 from tacit.features.methods import Fisher, LearnMethod
 from tacit.features.releases.outside_table import read_labeled
 from tacit.features.releases.release import Release
+from tacit.leak.model_report import ModelReport
+from tacit.leak.performance import ClassPerformance, judge_classes
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
@@ -56,8 +57,8 @@ def learn(
     method
         ``Fisher(rule="independence")``, or ``rule="full"``, which needs rows.
     hold_out
-        The share of released rows that are evaluated by their released labels where there is no test; the classifier
-        that is returned learns from them too.
+        The share of released rows, noisy as they are, that are evaluated by their released labels where there is no
+        test; the classifier that is returned learns from them too.
     rng
         Chooses the rows that are held out.
 
@@ -74,7 +75,7 @@ def learn(
     names = _names(released, features)
     chosen = read_choice(LearnMethod, Fisher() if method is None else method, field="method")
     model = _fit(released, names, RULES[chosen.rule])
-    judgment = (
+    performance = (
         _judge_held_out(released, names, RULES[chosen.rule], hold_out, rng=rng or system_rng())
         if test is None
         else _judge_test(model, released, names, test)
@@ -86,7 +87,11 @@ def learn(
         encoder=released.encoder,
         only=names,
         guarantee_=released.guarantee,
-        report_=FisherReport(features=names, rule=chosen.rule, judgment=judgment),
+        report_=ModelReport(
+            performance=performance,
+            remarks=(f"Fisher's rule ({chosen.rule}) on {', '.join(names)}.",),
+            details={"features": list(names), "rule": chosen.rule},
+        ),
     )
 
 
@@ -120,40 +125,28 @@ def _rows(release: Release, names: Sequence[str]) -> tuple[Matrix, NDArray[np.in
     return numeric_matrix(table, columns=names), Classes(values=release.classes).encode(table[release.plan.label])
 
 
-def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> JudgedAccuracy:
+def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> ClassPerformance:
     values, truth = read_labeled(release, test, names=names, label=release.plan.label, field="test")
     for value in truth:
         if value not in release.classes:
             raise InvalidInput(f"must have the release's classes, {list(release.classes)}, got {value!r}", field="test")
-    right = model.predict(values) == np.asarray(truth)
-    return JudgedAccuracy(
-        accuracy=float(right.mean()),
-        standard_error=float(right.std() / np.sqrt(len(right))),
-        rows=len(right),
-        judged_by="test rows with true labels, outside the guarantee",
-        majority=max(truth.count(value) for value in release.classes) / len(truth),
-    )
+    codes = [release.classes.index(value) for value in truth]
+    return judge_classes(model.predict_proba(values), np.eye(len(release.classes))[codes], names=release.classes)
 
 
 def _judge_held_out(
     release: Release, names: Sequence[str], rule: FisherRule, hold_out: float, *, rng: np.random.Generator
-) -> JudgedAccuracy | None:
-    """Judge by released labels, of which an accuracy of a agrees with a share of a p + (1 - a) q.
-
-    p is the probability that a label is kept, q that it becomes a certain other one.
-    """
+) -> ClassPerformance | None:
+    """Judge by released labels of noisy rows."""
     count = 0 if release.rows is None else release.rows.num_rows
     held = rng.permutation(count) < int(hold_out * count)
     if not held.any():
         return None
     model = _fit(release, names, rule, rows=~held, noisy_test=True)
     values, codes = _rows(release, names)
-    agrees = model.predict(values[held]) == np.asarray(release.classes)[codes[held]]
-    q, p = sorted(release.transition[0, :2])
-    return JudgedAccuracy(
-        accuracy=float(np.clip((agrees.mean() - q) / (p - q), 0, 1)),
-        standard_error=float(agrees.std() / np.sqrt(len(agrees)) / (p - q)),
-        rows=len(agrees),
-        judged_by="noisy rows that were held out, estimated from their released labels",
-        majority=float(model.priors_.max()),
+    return judge_classes(
+        model.predict_proba(values[held]),
+        np.linalg.inv(release.transition)[codes[held]],
+        names=release.classes,
+        released=True,
     )

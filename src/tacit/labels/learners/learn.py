@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.data import Encoder, label_column, open_table, read_rows
-from tacit.data.learned import LearnedModel, LearnReport
+from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
 from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
 from tacit.labels.fitting.model import named_estimator
@@ -22,12 +22,13 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import take_rows
-from tacit.labels.learners.reports import AccuracyReport, ErrorReport
 from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
-from tacit.labels.learners.validate import released_accuracy
 from tacit.labels.methods import Denoised, LearnMethod, Regressor, TwinRepresentation
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
+from tacit.leak.model_report import ModelReport, Performance
+from tacit.leak.number_performance import judge_numbers
+from tacit.leak.performance import judge_classes
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
@@ -106,18 +107,16 @@ def learn(
     rows = released.table if data is None else rows_of(released, data, field="data")
     names = feature_names(released, rows, features, own=data is None)
     encoder = Encoder.fitted(rows, names, chosen=bool(features))
-    judges = None if test is None else _TestRows.read(test, encoder, released)
-    held, kept = _split(released, 0.0 if judges else hold_out, generator)
+    tested = None if test is None else _JudgingRows.tested(test, encoder, released)
+    held, kept = _split(released, 0.0 if tested else hold_out, generator)
     X = encoder.scaled(rows)
     learner = _LEARNERS[type(chosen)](chosen, generator, progress)
     learner.fit(X[kept], take_rows(released, kept))
-    part = take_rows(released, held)
-    report = _error if released.asked.mechanism.numbers else _accuracy
     return LearnedModel(
         learner=learner,
         encoder=encoder,
         guarantee_=learner.guarantee_,
-        report_=report(learner, judges, X[held], part, rows=len(kept)),
+        report_=_report(learner, tested or _JudgingRows.held_out(X, held, released), rows=len(kept)),
     )
 
 
@@ -145,61 +144,59 @@ def _split(release: Release, hold_out: float, rng: np.random.Generator) -> tuple
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _TestRows:
-    """Rows with true labels."""
+class _JudgingRows:
+    """Rows to evaluate on; ``truth`` has a column per class, or is one number per row."""
 
     X: NDArray[np.float64]
-    y: NDArray[Any]
+    truth: NDArray[np.float64]
+    released: bool
 
     @classmethod
-    def read(cls, test: object, encoder: Encoder, release: Release) -> _TestRows:
+    def tested(cls, test: object, encoder: Encoder, release: Release) -> _JudgingRows:
+        """Take rows with true labels."""
         table, label = open_table(test), release.asked.label
         encoder.check(table.columns, field="test")
         check_present(label, table.columns, argument="test's label")
         rows = read_rows(table, columns=[*encoder.columns(), label])
         y = label_column(rows, label, least_classes=1)
-        classes = release.settled.get("classes")
-        if classes is not None and not set(classes) & set(y.tolist()):
-            raise InvalidInput(
-                f"must have labels among the classes {list(classes)!r}, got none of them but {y[0].item()!r}",
-                field="test",
-            )
-        return cls(encoder.scaled(rows), y)
+        truth = y if release.asked.mechanism.numbers else _one_hot(y, release.evidence.classes)
+        return cls(encoder.scaled(rows), truth, released=False)
+
+    @classmethod
+    def held_out(cls, X: NDArray[np.float64], rows: Rows, release: Release) -> _JudgingRows:
+        """Take released labels, or unbiased estimates of the true ones."""
+        numbers = release.asked.mechanism.numbers
+        truth = release.labels.to_numpy() if numbers else release.evidence.unbiased
+        return cls(X[rows], np.zeros(0) if truth is None else truth[rows], released=True)
+
+    def judge(self, learner: LabelPrivateClassifier | LabelPrivateRegressor) -> Performance | None:
+        """Return the performance on these rows; None where there are too few."""
+        if isinstance(learner, LabelPrivateRegressor):
+            if len(self.X) < 2:
+                return None
+            return judge_numbers(learner.predict(self.X), self.truth, released=self.released)
+        if not len(self.X):
+            return None
+        names = learner.classes_.tolist()
+        return judge_classes(learner.predict_proba(self.X), self.truth, names=names, released=self.released)
 
 
-def _accuracy(
-    learner: LabelPrivateClassifier, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
-) -> LearnReport:
-    estimate = released_accuracy(learner.predict(X), part) if judges is None and len(X) else None
-    accuracy = None if estimate is None else estimate.possible
-    majority = None if estimate is None else float(part.evidence.prior.max())
-    if judges is not None:
-        accuracy = float(np.mean(learner.predict(judges.X) == judges.y))
-        majority = float(np.unique(judges.y, return_counts=True)[1].max() / len(judges.y))
-    return AccuracyReport(
+def _one_hot(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[np.float64]:
+    place = {value: code for code, value in enumerate(classes)}
+    unknown = [value for value in np.unique(labels).tolist() if value not in place]
+    if unknown:
+        raise InvalidInput(f"must have labels among the classes {list(classes)!r}, got {unknown[0]!r}", field="test")
+    return np.eye(len(classes))[[place[value] for value in labels.tolist()]]
+
+
+def _report(learner: LabelPrivateClassifier | LabelPrivateRegressor, judges: _JudgingRows, *, rows: int) -> ModelReport:
+    agree = getattr(learner, "consensus_fraction_", None)
+    released = "" if agree is None else f"; predictions agree with {agree:.1%} of the released labels"
+    return ModelReport(
+        performance=judges.judge(learner),
         rows=rows,
-        judged_rows=len(X if judges is None else judges.y),
-        accuracy=accuracy,
-        estimate=estimate,
-        majority=majority,
-        tested=judges is not None,
-        consensus=learner.consensus_fraction_,
-    )
-
-
-def _error(
-    learner: LabelPrivateRegressor, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
-) -> LearnReport:
-    constant = float(np.nanmean(np.asarray(learner.release_.labels.to_numpy(), dtype=np.float64)))
-    features, truth = (X, part.labels.to_numpy()) if judges is None else (judges.X, judges.y)
-    if not len(features):
-        return ErrorReport(rows=rows, judged_rows=0, error=None, constant_error=None, tested=False)
-    return ErrorReport(
-        rows=rows,
-        judged_rows=len(features),
-        error=float(np.sqrt(np.mean((learner.predict(features) - truth) ** 2))),
-        constant_error=float(np.sqrt(np.mean((constant - truth) ** 2))),
-        tested=judges is not None,
+        remarks=(f"Trained on {rows:,} rows{released}.",),
+        details={} if agree is None else {"consensus_fraction": agree},
     )
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from tacit.data import Encoder
 from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
+from tacit.leak.model_report import ModelReport
+from tacit.leak.performance import judge_classes
 from tacit.models.methods import LearnMethod, LoadModel
 from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
@@ -26,30 +28,7 @@ from tacit.privacy.settings import read_choice
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ModelReport", "ReleasedClassifier", "learn"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelReport:
-    """How well a model predicts rows with true labels."""
-
-    rows: int = 0
-    accuracy: float | None = None
-    majority: float | None = None
-    log_loss: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain JSON."""
-        return {"rows": self.rows, "accuracy": self.accuracy, "majority": self.majority, "log_loss": self.log_loss}
-
-    def __str__(self) -> str:
-        if self.accuracy is None or self.majority is None:
-            return "The model was not evaluated: no test rows were given."
-        useless = "" if self.accuracy > self.majority else " It has no utility here: it does no better than that."
-        return (
-            f"{self.accuracy:.1%} of {self.rows} test rows are predicted correctly, log loss {self.log_loss:.4g}; "
-            f"always guessing the majority class: {self.majority:.1%}.{useless}"
-        )
+__all__ = ["ReleasedClassifier", "learn"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,11 +138,6 @@ def _loaded(release: Release, encoder: Encoder, labels: NDArray[Any] | None) -> 
 
 
 def _report(logits: Floats, labels: NDArray[Any], classes: NDArray[Any]) -> ModelReport:
-    codes = Classes(values=tuple(classes.tolist())).encode(labels)
-    own = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-    return ModelReport(
-        rows=len(codes),
-        accuracy=float((logits.argmax(axis=1) == codes).mean()),
-        majority=float(np.bincount(codes).max() / len(codes)),
-        log_loss=float(-own.mean()),
-    )
+    names = tuple(classes.tolist())
+    truth = np.eye(len(names))[Classes(values=names).encode(labels)]
+    return ModelReport(performance=judge_classes(softmax(logits, axis=1), truth, names=names))

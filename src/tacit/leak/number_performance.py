@@ -1,0 +1,94 @@
+"""How well a model predicts numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from tacit.leak.intervals import check_level
+from tacit.leak.performance import MetricEstimate, estimate_mean, standard_error
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["NumberPerformance", "judge_numbers"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberPerformance:
+    """What a reader needs to judge a regressor: its errors beside those of always predicting the mean, with intervals.
+
+    Parameters
+    ----------
+    rows, released
+        How many rows it was judged by, and whether their labels are released ones, whose noise is part of the errors.
+    r2
+        The share of the variance that the model explains, below 0 if it is worse than the mean; None for equal labels.
+    blind_root_mean_squared_error, blind_mean_absolute_error
+        Of always predicting the mean of these rows.
+    """
+
+    rows: int
+    released: bool
+    level: float
+    r2: MetricEstimate | None
+    root_mean_squared_error: MetricEstimate
+    mean_absolute_error: MetricEstimate
+    blind_root_mean_squared_error: float
+    blind_mean_absolute_error: float
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the model is better than always predicting the mean."""
+        return self.r2 is not None and self.r2.low > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        by = "released numbers, noise included" if self.released else "true labels, outside the guarantee"
+        lines = [
+            f"Judged by {self.rows:,} {by}; intervals at {100 * self.level:.4g}%:",
+            f"  R2 {self.r2:.3f}" if self.r2 is not None else "  R2 undefined: all labels are equal",
+            f"  root mean squared error {self.root_mean_squared_error:.4g}; "
+            f"always predicting the mean: {self.blind_root_mean_squared_error:.4g}",
+            f"  mean absolute error {self.mean_absolute_error:.4g}; "
+            f"always predicting the mean: {self.blind_mean_absolute_error:.4g}",
+        ]
+        return "\n".join(lines if self.is_useful else [*lines, "  Not shown to be better than predicting the mean."])
+
+
+def judge_numbers(
+    predicted: ArrayLike, truth: ArrayLike, *, released: bool = False, level: float = 0.95
+) -> NumberPerformance:
+    """Judge predicted numbers by labels; intervals are those of linearized means over rows."""
+    p, y = np.asarray(predicted, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+    if p.shape != y.shape or p.ndim != 1 or len(y) < 2:
+        raise InvalidInput(f"must have a number for each of two labels or more, got {p.shape}", field="predicted")
+    width = float(ndtri((1 + check_level(level)) / 2))
+    off, blind = p - y, y.mean() - y
+    squares = estimate_mean(off**2, width)
+    return NumberPerformance(
+        rows=len(y),
+        released=released,
+        level=level,
+        r2=_explained(off**2, blind**2, width),
+        root_mean_squared_error=MetricEstimate(value=squares.value**0.5, low=squares.low**0.5, high=squares.high**0.5),
+        mean_absolute_error=estimate_mean(np.abs(off), width),
+        blind_root_mean_squared_error=float(np.sqrt((blind**2).mean())),
+        blind_mean_absolute_error=float(np.abs(blind).mean()),
+    )
+
+
+def _explained(squares: Array, blind: Array, width: float) -> MetricEstimate | None:
+    """1 less the ratio of two means, and the standard error of the linearized ratio."""
+    if not blind.any():
+        return None
+    ratio = float(squares.mean() / blind.mean())
+    margin = width * standard_error((squares - ratio * blind) / blind.mean())
+    return MetricEstimate.within(1 - ratio, margin, least=-np.inf, most=1.0)
