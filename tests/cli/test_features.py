@@ -88,7 +88,7 @@ def test_a_model_is_written(folder):
     _protect(folder, "--epsilon", "1", "--mechanism", "totals", "--out", out)
     said = _run("features", "learn", out, "--features", "x1", "--out", model).stdout
     assert said.splitlines()[0] == "Fisher's rule (independence) on x1."
-    assert "Accuracy unknown: nothing was held out" in said
+    assert "Not evaluated: no labels to judge by" in said
     assert joblib.load(model).predict(np.array([[3.0]])).tolist() == ["yes"]
 
 

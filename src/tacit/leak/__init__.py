@@ -7,10 +7,13 @@ from tacit.leak.flags import odds_changes
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.intervals import Interval, IntervalSides, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
+from tacit.leak.model_report import ModelReport
+from tacit.leak.number_performance import NumberPerformance, judge_numbers
 from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
 from tacit.leak.one_run import epsilon_one_run
 from tacit.leak.one_run_gaussian import gaussian_epsilon, mu_from_rates, mu_one_run
 from tacit.leak.one_run_tails import OneRunTail, PublishedTail, SharpTail
+from tacit.leak.performance import ClassPerformance, MetricEstimate, judge_classes
 from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
 from tacit.leak.threshold import FixedThreshold, HeldOut, ThresholdRule, UnionBoundThresholds
@@ -26,6 +29,7 @@ from tacit.leak.verdict import assert_leak_below
 __all__ = [
     "ABSTAIN",
     "FPR_GRID",
+    "ClassPerformance",
     "EpsilonBound",
     "FixedThreshold",
     "HeldOut",
@@ -34,6 +38,9 @@ __all__ = [
     "LabelBeliefs",
     "Leak",
     "LeakVerdict",
+    "MetricEstimate",
+    "ModelReport",
+    "NumberPerformance",
     "OddsChange",
     "OneRunTail",
     "PlantedCanaries",
@@ -52,6 +59,8 @@ __all__ = [
     "epsilon_from_rates",
     "epsilon_one_run",
     "gaussian_epsilon",
+    "judge_classes",
+    "judge_numbers",
     "largest_accuracy",
     "largest_advantage",
     "leak_from_guesses",

@@ -37,7 +37,6 @@ class MetricEstimate:
         return cls(value=middle, low=low, high=high)
 
     def __format__(self, spec: str) -> str:
-        spec = spec or ".3f"
         return f"{self.value:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
 
@@ -93,15 +92,15 @@ class ClassPerformance:
             f"Judged by {self.rows:,} {by}; intervals at {100 * self.level:.4g}%:",
             f"  accuracy {self.accuracy:.1%}; always guessing {largest}: {self.majority:.1%}",
         ]
-        if self.auc is not None and self.average_precision is not None:
-            lines.append(
-                f"  AUC {self.auc} and average precision {self.average_precision} for {self.rare}, "
-                f"whose share is {self.shares[self.rare]:.3g}"
-            )
-        lines.append(
-            f"  log loss {self.log_loss} (predicting the shares: {self.blind_log_loss:.3f}), Brier score {self.brier}, "
-            f"calibration error {self.calibration_error:.3f}"
-        )
+        if self.auc is not None:
+            lines.append(f"  AUC of {self.rare}: {self.auc:.3f}; guessing: 0.5")
+        if self.average_precision is not None:
+            share = self.shares[self.rare]
+            lines.append(f"  average precision of {self.rare}: {self.average_precision:.3f}; guessing: {share:.3g}")
+        lines += [
+            f"  log loss {self.log_loss:.3f}; predicting the shares: {self.blind_log_loss:.3f}",
+            f"  Brier score {self.brier:.3f}; calibration error {self.calibration_error:.3f}",
+        ]
         return "\n".join(lines if self.is_useful else [*lines, "  Not shown to be better than guessing."])
 
 
