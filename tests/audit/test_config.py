@@ -197,7 +197,7 @@ def test_a_missing_plan_says_how_to_make_one(tmp_path):
         ("", "clicks.csv is empty"),
         ("site,clicked\n", "clicks.csv has no rows"),
         ("site,clicked\n" + "1,0\n2,1\n" * 9, "20 rows or more to be audited, got 18"),
-        ("site,clicked\n" + "1,yes\n2,yes\n" * 20, "classes must be at least two"),
+        ("site,clicked\n" + "1,yes\n2,yes\n" * 20, "has one value, .*, in all rows; a label has two or more"),
         ("site,clicked\n" + "".join(f"{k % 2},c{k}\n" for k in range(101)), "'clicked' has 101 labels, more than 100"),
         (
             "site,clicked\n" + "".join(f"n{k},{k % 2}\n" for k in range(1001)),

@@ -274,7 +274,7 @@ def test_what_is_written_runs_as_it_is(run, tmp_path, capsys, kind):
             "y\n" + "0\n1\n" * 20,
             "--features must name a column besides 'y' that is no id, name or constant",
         ),
-        ("a,y\n" + "1,0\n2,0\n" * 20, "classes must be at least two"),
+        ("a,y\n" + "1,0\n2,0\n" * 20, "column 'y' has one value, 0, in all rows; a label has two or more"),
         ("a,y\n" + "1,0\n2,0\n" * 20 + "3,1\n", "column 'y' must have two labels with 2 rows or more each"),
         ("a,y\n" + "1,0\n2,\n3,1\n" * 20, "column 'y' must have a label in every row, 20 have none"),
     ],

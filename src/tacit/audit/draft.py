@@ -158,7 +158,7 @@ def _of_numbers(label: NumericLabel) -> dict[str, str]:
         "kind": f"# treated as an amount; its range and cuts are {label.origin}\n",
         "values": f'mechanism = "bins"\nvalues = "{low}:{high}:{label.step}"  # labels are rounded to these numbers\n',
         "totals": f'totals = "squared"  # of numbers, clipped to the range\nlower = {low}\nupper = {high}\n',
-        "cuts": f"cuts = [{cuts}]  # the label becomes {len(label.cuts) + 1} classes\n",
+        "cuts": f"cuts = [{cuts}]  # the label becomes {len(label.cuts) + 1} classes; cuts {label.origin}\n",
         "metric": f'metric = {{ name = "mae", lower = {low}, upper = {high} }}\n',
         "errors": "mean absolute errors",
     }

@@ -59,8 +59,9 @@ class NumericLabel:
         low, high = math.floor(ends[0] / unit), math.ceil(ends[1] / unit)
         finer = next(parts for parts in (1, 2, 5, 10) if (high - low) * parts >= _LEAST_STEPS)
         step = unit / finer
-        middle = {round(quartile / step) for quartile in np.quantile(known, (0.25, 0.5, 0.75))}
-        inside = sorted(place for place in middle if low * finer < place < high * finer)
+        inside = _quartiles(known, step, within=(low * finer, high * finer))
+        if not inside:  # most labels are the least one: no loss, no days
+            inside = _quartiles(known[known > known.min()], step, within=(low * finer, high * finer))
         return cls(
             low=_plain(low * unit),
             high=_plain(high * unit),
@@ -72,6 +73,12 @@ class NumericLabel:
     def __str__(self) -> str:
         cuts = ", ".join(map(str, self.cuts))
         return f"from {self.low} to {self.high}, with classes cut at {cuts}, {self.origin}"
+
+
+def _quartiles(labels: NDArray[np.float64], step: float, *, within: tuple[int, int]) -> list[int]:
+    """Return the quartiles as places on the grid, without its ends."""
+    places = {round(quartile / step) for quartile in np.quantile(labels, (0.25, 0.5, 0.75))} if len(labels) else set()
+    return sorted(place for place in places if within[0] < place < within[1])
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:

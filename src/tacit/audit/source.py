@@ -170,8 +170,7 @@ def source_from_file(
         check_present(column, rows.column_names, argument="features")
     if label in features:
         raise InvalidInput(f"must not name the label {label!r}", field="features")
-    if rows[label].null_count:
-        raise InvalidInput(f"column {label!r} must have a label in every row, {rows[label].null_count} have none")
+    _check_label(rows[label], label)
     file = os.fspath(place)
     called = Path(file).name
     chosen, name = rows, f"{called}, {rows.num_rows:,} rows"
@@ -188,6 +187,14 @@ def source_from_file(
     drawn = chosen is not rows
     source = Source(name=name, table=chosen, label=label, features=known, file=file, drawn=drawn)
     source.encoder.check(known)
-    if len(source.classes) < 2:
-        raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")
     return source
+
+
+def _check_label(column: pa.ChunkedArray, name: str) -> None:
+    if pa.types.is_temporal(column.type):
+        raise InvalidInput(f"column {name!r} has dates or times; a label has numbers, text or truth values")
+    if column.null_count:
+        raise InvalidInput(f"column {name!r} must have a label in every row, {column.null_count} have none")
+    if len(column.unique()) == 1:
+        value = column[0].as_py()
+        raise InvalidInput(f"column {name!r} has one value, {value!r}, in all rows; a label has two or more")

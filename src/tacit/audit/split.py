@@ -94,8 +94,11 @@ def _halves(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
 
 
 def _coins(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
-    heads = rng.random(source.rows) < 0.5
-    return np.flatnonzero(heads), np.flatnonzero(~heads)
+    """A coin for each row, drawn again if a rare label is in one part alone, so that fewer than two labels are left."""
+    while True:
+        heads = rng.random(source.rows) < 0.5
+        if source.has_numbers or len(np.intersect1d(source.codes[heads], source.codes[~heads])) > 1:
+            return np.flatnonzero(heads), np.flatnonzero(~heads)
 
 
 def _all(source: Source, _: np.random.Generator) -> tuple[Places, Places]:

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from tacit.data.column import as_column
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LISTED", "MISSING", "Classes", "as_column", "missing_labels"]
+__all__ = ["CUTS_PUBLIC", "LISTED", "MISSING", "Classes", "as_column", "missing_labels"]
 
 LISTED = "it is public that every row has a label of the class list"
 """The assumption of a guarantee for declared classes: a label outside the list, or a missing one, is rejected."""
+
+CUTS_PUBLIC = "the cut points of the label are public"
 
 MISSING = -1
 """The code of a missing label."""
@@ -85,6 +87,9 @@ class Classes:
         if declared is not None:
             return cls(values=tuple(_plain(value) for value in declared))
         occurring = pc.unique(as_column(labels).drop_null())
+        if len(occurring) < 2:
+            found = f"one value, {occurring[0].as_py()!r}, in all rows" if len(occurring) else "no value in any row"
+            raise InvalidInput(f"must be declared, two or more, where the label has {found}", field="classes")
         return cls(values=tuple(sorted(occurring.to_pylist())), declared=False)
 
     def encode(self, labels: object) -> NDArray[np.int64]:

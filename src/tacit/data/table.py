@@ -92,13 +92,21 @@ def _open(source: object, name: str) -> TableView | ibis.Table:
     if isinstance(source, str) and source.startswith(BUNDLED):
         return _from_bundle(source)
     if isinstance(source, str) and is_location(source):
-        return _read_file(spooled_stdin()) if source == STDIN else open_url(source)
+        return _read_stdin() if source == STDIN else open_url(source)
     if isinstance(source, str | PathLike):
         path = Path(source)
         return _read_files(files_of(path), folder=path if path.is_dir() else None)
     if isinstance(source, list | tuple) and source and all(isinstance(one, str | PathLike) for one in source):
         return _read_files([file for one in source for file in files_of(Path(one))])
     return source if _is_ibis(source) else _from_memory(source, name)
+
+
+def _read_stdin() -> TableView:
+    path = spooled_stdin()
+    try:
+        return _read_file(path)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace(str(path), "standard input")) from None
 
 
 def _read_files(files: list[Path], *, folder: Path | None = None) -> TableView:
@@ -176,7 +184,7 @@ def _read_excel(path: Path) -> TableView:
 
     load_extra("openpyxl", extra="excel")
     try:
-        return _from_memory(pd.read_excel(path), str(path))
+        return _from_memory(pd.read_excel(path, dtype=object).infer_objects(), str(path))  # 00123 stays text
     except (ValueError, OSError, KeyError, BadZipFile) as error:
         raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
 

@@ -83,7 +83,7 @@ class TableView:
 
     def is_empty(self) -> bool:
         """Return whether there is no row."""
-        return connection().execute(f"FROM {quoted(self.name)} LIMIT 1").fetchone() is None
+        return connection().execute(f"SELECT 1 FROM {quoted(self.name)} LIMIT 1").fetchone() is None
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
         return connection().execute(f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(self.name)}")

@@ -81,6 +81,8 @@ def _reason(column: pa.ChunkedArray) -> str | None:
     if not (is_number(kind) or is_date(kind) or is_word(kind) or pa.types.is_boolean(kind)):
         return f"{kind}, neither numbers, truth values, dates nor text"
     values = column.unique()
+    if column.null_count == len(column):
+        return "no value in any row"
     if len(values) < 2:
         return "the same in every row"
     count, rows = len(values.drop_null()), len(column) - column.null_count

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Encoder
-from tacit.data.classes import LISTED
+from tacit.data.classes import CUTS_PUBLIC, LISTED
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
@@ -106,7 +106,8 @@ class BoundPlan:
     def _assumptions(self) -> tuple[str, ...]:
         sizes = self.plan.class_rows
         public = [f"the class sizes {', '.join(map(str, sizes))} are public"] if sizes else []
-        return (_PUBLIC, LISTED, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
+        cuts = [CUTS_PUBLIC] if self.plan.cuts else []
+        return (_PUBLIC, LISTED, *cuts, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
 
     def describe(self, features: Sequence[str], classes: Sequence[Any], *, box: FeatureRanges) -> dict[str, Any]:
         """Return what the plan left open, as plain JSON: all that a learner and an attacker need to know."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from tacit.data import Encoder
-from tacit.data.classes import LISTED
+from tacit.data.classes import CUTS_PUBLIC, LISTED
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.models.network import TwoLayerReLU
 from tacit.models.plan import Plan
@@ -46,7 +46,8 @@ def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
     records = kept.unit is Unit.RECORD
     persons = [] if plan.person is None else [ROWS_PUBLIC if records else _PERSONS]
     classes = [LISTED if plan.classes or plan.cuts else "which classes occur, and that every row has one, is public"]
-    assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes)
+    cuts = [CUTS_PUBLIC] if plan.cuts else []
+    assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes, *cuts)
     return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
 

@@ -30,7 +30,10 @@ class Quartiles:
     @cached_property
     def cuts(self) -> Floats:
         """Where one quarter ends and the next begins."""
-        return np.unique(np.quantile(self.labels, (0.25, 0.5, 0.75)))
+        least = self.labels.min()
+        above = np.min(self.labels, where=self.labels > least, initial=np.inf)  # most rows may have the least value: 0
+        quantiles = np.quantile(self.labels, (0.25, 0.5, 0.75))
+        return np.unique(np.where(quantiles > least, quantiles, above))
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:

@@ -1,0 +1,139 @@
+"""A table as a German bank exports it, in every file format: init, audit and every command of the page succeed."""
+
+import contextlib
+import io
+import json
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from shlex import quote, split
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.audit import SURFACES, read_plan, run_audit
+from tacit.cli import main
+from tacit.data import open_table, read_rows
+from tests.ugly import credit_table, write_german_csv
+
+ROWS = 300
+RAN = [name for name in SURFACES if name != "models" or find_spec("opacus")]
+LEFT_OUT = {
+    "Konto-Nr.": f"{ROWS} values in {ROWS} rows: an id or a name",
+    "Name": f"{ROWS} values in {ROWS} rows: an id or a name",
+    "leer": "no value in any row",
+    "Währung": "the same in every row",
+    "Status": "the same in every row",
+}
+
+
+def call(command, *, code=0):
+    """Run a command, and return its JSON; or what it says where it must fail."""
+    said, failed = io.StringIO(), io.StringIO()
+    with pytest.raises(SystemExit) as end, contextlib.redirect_stdout(said), contextlib.redirect_stderr(failed):
+        main([*split(command)[1:], "--json"])
+    assert end.value.code == code, (command, failed.getvalue())
+    return json.loads(said.getvalue() if code == 0 else failed.getvalue().splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bank")
+    with contextlib.chdir(path):
+        write_german_csv(credit_table(ROWS), "kredite.csv")
+        yield path
+
+
+def other_types(table):
+    """The table as a warehouse types it: decimals, dictionaries, truth values, a column of nulls."""
+    kinds = {
+        "Zins %": pa.decimal128(8, 3),
+        "Verlust": pa.decimal128(18, 2),
+        "Student": pa.dictionary(pa.int8(), pa.string()),
+        "Branche": pa.dictionary(pa.int8(), pa.string()),
+        "Ausfall": pa.bool_(),
+        "leer": pa.null(),
+    }
+    for name, kind in kinds.items():
+        column = pa.nulls(len(table)) if pa.types.is_null(kind) else pc.cast(table[name], kind, safe=False)
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def write(name, table):
+    if name == "kredite.parquet":
+        pq.write_table(other_types(table), name)
+    elif name == "je Student":
+        pq.write_to_dataset(other_types(table), name, partition_cols=["Student"])
+    elif name == "kredite.jsonl":
+        lines = (json.dumps(row, default=lambda day: day.isoformat(), ensure_ascii=False) for row in table.to_pylist())
+        Path(name).write_text("\n".join(lines))
+    elif name == "kredite.xlsx":
+        sheet = pytest.importorskip("openpyxl").Workbook()
+        sheet.active.append(table.column_names)
+        for row in table.to_pylist():
+            sheet.active.append([cell.replace(tzinfo=None) if hasattr(cell, "hour") else cell for cell in row.values()])
+        sheet.save(name)
+
+
+def test_a_german_csv_has_the_types_that_it_means(folder):
+    rows = read_rows(open_table("kredite.csv"))
+    meant = credit_table(ROWS)
+    for name in ("Zins %", "Saldo.EUR", "Verlust", 'Kunde "seit"', "Fällig am", "PLZ", "Konto-Nr.", "Bemerkung"):
+        assert rows[name].to_pylist() == pytest.approx(meant[name].to_pylist()), name
+    assert (
+        rows["letzter Kontakt"]
+        .cast(pa.timestamp("s", "UTC"))
+        .equals(meant["letzter Kontakt"].cast(pa.timestamp("s", "UTC")))
+    )
+
+
+@pytest.mark.parametrize("name", ["kredite.csv", "kredite.parquet", "je Student", "kredite.jsonl", "kredite.xlsx"])
+def test_init_reads_every_format_alike(folder, name):
+    write(name, credit_table(ROWS))
+    made = call(f"tacit init '{name}' --label Ausfall --out plan.toml --force")
+    assert made["left_out"] == LEFT_OUT
+
+
+def test_standard_input_is_read_and_named(folder, monkeypatch):
+    for text, code in (((folder / "kredite.csv").read_bytes(), 0), (b"", 2)):
+        from tacit.data.remote import spooled_stdin
+
+        spooled_stdin.cache_clear()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        made = call("tacit init - --label Ausfall --out plan.toml --force", code=code)
+        assert made.get("left_out") == LEFT_OUT or made["error"].startswith("standard input is empty")
+
+
+@pytest.mark.parametrize("label", ["Ausfall", "Verlust", "Zusage", "Branche"])
+def test_every_command_of_the_page_succeeds(folder, label):
+    call(f"tacit init kredite.csv --label {label} --out {label}.toml")
+    surfaces = [name for name in RAN if (label, name) != ("Branche", "bags")]  # 40 classes: 20 seconds
+    result = run_audit(replace(read_plan(f"{label}.toml"), epsilons=()).only(surfaces), seed=5)
+    assert not result.skipped
+    assert [finding.surface for finding in result.findings] == surfaces
+    for command in (one for finding in result.findings for one in finding.commands):
+        assert call(command)
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("Fällig am", "column 'Fällig am' has dates or times; a label has numbers, text or truth values"),
+        ("Status", "column 'Status' has one value, 'offen', in all rows; a label has two or more"),
+        ("leer", f"column 'leer' must have a label in every row, {ROWS} have none"),
+    ],
+)
+def test_a_column_that_is_no_label_is_refused(folder, label, said):
+    assert call(f"tacit init kredite.csv --label {quote(label)} --out no.toml", code=2)["error"] == said
+
+
+def test_cuts_of_losses_that_are_mostly_zero_separate_losses(folder):
+    made = call("tacit init kredite.csv --label Verlust --out cuts.toml")["numeric_label"]
+    lost = credit_table(ROWS)["Verlust"].to_numpy()
+    assert (lost == 0).mean() > 0.8
+    assert all(0 < (lost >= cut).sum() < (lost > 0).sum() for cut in made["cuts"])
+    assert "classes; cuts read off the private rows" in (folder / "cuts.toml").read_text()
