@@ -57,7 +57,7 @@ def _charges(folder: Path, *, quick: bool) -> list[dict[str, Any]]:
 
 def _fast_forward(ledger: Ledger, guarantees: list[Guarantee], *, start: int) -> None:
     """Write charges without a transaction for each: the state is that of as many single charges."""
-    with ledger._writing() as rows:
+    with ledger.transaction() as rows:
         book = Book.find(rows, "adult", lock=True)
         account: Account = book.account("all")
         lines = []

@@ -450,7 +450,11 @@ class TestDatabase:
         register(ledger)
         ledger.charge("adult", label(0.5), purpose="a")
         statement = statement.format(table).replace("ledger_part SET time", "ledger_part SET name")
-        with pytest.raises(LedgerError, match=f"{table} is append-only"), Untouched(ledger), ledger.transaction() as rows:
+        with (
+            pytest.raises(LedgerError, match=f"{table} is append-only"),
+            Untouched(ledger),
+            ledger.transaction() as rows,
+        ):
             rows.connection.execute(text(statement))
 
     def test_a_changed_account_is_noticed_and_can_be_rebuilt(self, ledger):
