@@ -119,7 +119,7 @@ def _attack(
         "planned": planned.queries,
         "must": must,
         "labels_per_query": round(len(truth) / outcome.queries, 2),
-        "ceiling_labels_per_query": round(planned.ceilings.entropy, 2),
+        "upper_bound_labels_per_query": round(planned.bounds.entropy, 2),
     }
 
 
@@ -177,7 +177,7 @@ def _prior(quick: bool) -> list[dict]:
         without = plan_attack(metric, rows=len(truth))
         design = prior_design(LossChannel.of(metric, rows=len(truth)), belief)
         planned = AttackPlan(
-            metric=metric, rows=len(truth), answers=HostAnswers(), design=design, ceilings=without.ceilings
+            metric=metric, rows=len(truth), answers=HostAnswers(), design=design, bounds=without.bounds
         )
         host = _Timed(lambda p, y=truth, metric=metric: metric.score(y, p))
         outcome = infer_labels(host, planned)

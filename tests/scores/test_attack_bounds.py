@@ -1,4 +1,4 @@
-"""Ceilings of labels per query and of queries per table, against enumeration and the pins of the formula sheet."""
+"""Upper bounds of labels per query and of queries per table, against enumeration and the pins of the formula sheet."""
 
 import math
 from fractions import Fraction
@@ -33,10 +33,10 @@ IDENTITY = ((1.0, 0.0), (0.0, 1.0))
         (ItakuraSaito(clip=ProbabilityFloor(1e-6)), 26, 30),
     ],
 )
-def test_digits_and_the_counting_ceiling(loss, digits, counting):
+def test_digits_and_the_counting_upper_bound(loss, digits, counting):
     limits = labels_per_query(loss, 100, tau=1e-4)
     assert (limits.digits, limits.counting) == (digits, counting)
-    assert digits <= limits.ceiling <= counting
+    assert digits <= limits.upper_bound <= counting
 
 
 def test_four_decimals():
@@ -65,7 +65,7 @@ def test_k_ary_digits(classes, digits):
 def test_titanic_at_five_decimals_holds_at_most_twelve_labels():
     limits = labels_per_query(LogLoss(floor=SKLEARN_FLOOR).loss, 2201, tau=Rounded(decimals=5).error)
     assert limits.digits == 11
-    assert limits.ceiling == limits.isoperimetric == 12  # what Conway-Guy weights reach
+    assert limits.upper_bound == limits.isoperimetric == 12  # what Conway-Guy weights reach
     assert (limits.counting, limits.variance) == (14, 13)
 
 
@@ -75,11 +75,11 @@ def test_a_sum_does_not_pay_for_rows():
     assert labels_per_query(total, 100, tau=1e-2).digits == labels_per_query(SquaredError(), 100, tau=1e-4).digits
 
 
-def test_an_unbounded_loss_has_no_ceiling():
-    assert math.isinf(labels_per_query(SigmoidCrossEntropy(), 100, tau=1.0).ceiling)
+def test_an_unbounded_loss_has_no_upper_bound():
+    assert math.isinf(labels_per_query(SigmoidCrossEntropy(), 100, tau=1.0).upper_bound)
     everything = labels_per_query(ClippedCrossEntropy(), 100, tau=1.0, precision=ArbitraryPrecision(bits=100))
     assert math.isinf(everything.digits)
-    assert labels_per_query(ClippedCrossEntropy(), 100, tau=1e-300).ceiling > 900  # binary64's own exponents
+    assert labels_per_query(ClippedCrossEntropy(), 100, tau=1e-300).upper_bound > 900  # binary64's own exponents
 
 
 def best_ratio(labels, largest):
@@ -92,7 +92,7 @@ def best_ratio(labels, largest):
 
 
 @pytest.mark.parametrize(("labels", "best"), [(1, 1), (2, 2), (3, 4), (4, 7), (5, 13)])
-def test_ceilings_never_forbid_what_exists(labels, best):
+def test_upper_bounds_never_forbid_what_exists(labels, best):
     # The least largest element of a set with distinct subset sums is 1, 2, 4, 7, 13, 24, ...
     assert best_ratio(labels, best) == best
     loss = Mahalanobis(matrix=((best / 2, 0.0), (0.0, best / 2)), reduction=Reduction.SUM)
@@ -100,12 +100,12 @@ def test_ceilings_never_forbid_what_exists(labels, best):
     assert min(limits.counting, limits.variance, limits.isoperimetric) >= labels
     # And they do forbid: at half the range, a power of two is out of reach.
     less = Mahalanobis(matrix=((best / 4, 0.0), (0.0, best / 4)), reduction=Reduction.SUM)
-    assert labels_per_query(less, labels, tau=0.5).ceiling < labels
+    assert labels_per_query(less, labels, tau=0.5).upper_bound < labels
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4])
 def test_half_of_a_cube_has_a_boundary_of_the_middle_layer(dimension):
-    # The inequality of Harper behind the isoperimetric ceiling, by enumeration.
+    # The inequality of Harper behind the isoperimetric upper bound, by enumeration.
     points = range(2**dimension)
     neighbors = {p: {p ^ (1 << i) for i in range(dimension)} for p in points}
     boundaries = []
@@ -115,7 +115,7 @@ def test_half_of_a_cube_has_a_boundary_of_the_middle_layer(dimension):
     assert min(boundaries) == math.comb(dimension, dimension // 2)
 
 
-def test_random_gaps_obey_every_ceiling():
+def test_random_gaps_obey_every_upper_bound():
     rng = np.random.default_rng(6)
     for _ in range(100):
         labels = int(rng.integers(2, 11))

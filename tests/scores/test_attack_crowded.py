@@ -55,7 +55,7 @@ def test_expected_queries_are_what_random_labels_take():
 
 def test_rows_beyond_a_block_take_as_many_matrices_as_they_need():
     planned = plan_attack(ONE_COLUMN, rows=1_000_000, policy=Rounded(decimals=7), design=CrowdedDesign)
-    assert planned.labels_per_query < planned.ceilings.counting, "no attack beats it, whatever the labels"
+    assert planned.labels_per_query < planned.bounds.counting, "no attack beats it, whatever the labels"
 
 
 def test_distinct_weights_need_no_questions_and_crowded_ones_few():

@@ -247,25 +247,25 @@ def test_a_thousand_million_rows_are_planned_for_without_going_through_them(metr
     assert 85 < many.queries / few.queries < 150
 
 
-def test_days_and_ceilings():
+def test_days_and_upper_bounds():
     planned = plan_attack(LOG_LOSS, rows=2201, policy=Rounded(decimals=5), per_day=5)
     assert planned.days == math.ceil(planned.queries / 5)
-    assert planned.labels_per_query < planned.ceilings.entropy < planned.ceilings.counting
+    assert planned.labels_per_query < planned.bounds.entropy < planned.bounds.counting
     assert plan_attack(LOG_LOSS, rows=2201).days is None
 
 
 @pytest.mark.parametrize("metric", [LOG_LOSS, Accuracy(), F1(), Auc(), Rmse(), Brier()])
 @pytest.mark.parametrize("answers", [Exact(), Rounded(decimals=5), Bounded(tau=1e-5)])
-def test_no_plan_beats_its_counting_ceiling(metric, answers):
+def test_no_plan_beats_its_counting_upper_bound(metric, answers):
     planned = plan_attack(metric, rows=500, policy=answers)
-    assert planned.labels_per_query <= planned.ceilings.counting
+    assert planned.labels_per_query <= planned.bounds.counting
 
 
 def test_json_of_a_plan():
     document = plan_attack(Accuracy(), rows=100, per_day=10).to_json()
     assert document["queries"] == 41
     assert document["days"] == 5
-    assert document["ceiling"].startswith("entropy: ")
+    assert document["upper_bound"].startswith("entropy: ")
 
 
 @pytest.mark.parametrize(

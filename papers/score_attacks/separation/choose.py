@@ -104,7 +104,7 @@ def separate(
         return _hard_label(loss, n, tau, precision)
     how = Digits() if construction is None else construction
     if how.noised:
-        _check_ceilings(loss, n, m, tau, how, precision)
+        _check_bounds(loss, n, m, tau, how, precision)
     elif tau != 0:
         raise InvalidInput(f"tau must be 0 for {how}, which promises no margin, got {tau!r}; use Digits()")
     return _separation(loss, n, m, tau, how, precision)
@@ -120,20 +120,20 @@ def _hard_label(loss: InvertibleLoss, rows: int, tau: float, precision: Precisio
     return Separation(predictions=predictions, asked=1, gap=_gap(loss, predictions, rows, precision), tau=tau)
 
 
-def _check_ceilings(
+def _check_bounds(
     loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: Precision
 ) -> None:
     limits = labels_per_query(loss, rows, tau=tau, precision=precision)
-    if asked > limits.ceiling:
+    if asked > limits.upper_bound:
         raise InvalidInput(
-            f"asked must be at most {limits.ceiling}: no prediction tells {asked} labels apart at tau = {tau:.6g}, "
+            f"asked must be at most {limits.upper_bound}: no prediction tells {asked} labels apart at tau = {tau:.6g}, "
             f"by the {limits.binding} bound {limits.formulas[limits.binding]} with "
             f"R = {loss.difference_range(precision=precision):.6g}, u = {unit_of(loss, rows, tau=tau):.6g}"
         )
     if isinstance(how, Digits) and asked > limits.digits:
         raise InvalidInput(
             f"asked must be at most {limits.digits}, which digits tell apart at tau = {tau:.6g} (u K^(m-1) <= "
-            f"{loss.step_range(precision=precision):.6g}), got {asked}; no design beats {limits.ceiling}"
+            f"{loss.step_range(precision=precision):.6g}), got {asked}; no design beats {limits.upper_bound}"
         )
 
 

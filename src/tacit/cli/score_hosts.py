@@ -14,6 +14,7 @@ import typer
 
 from tacit.cli.options import AsJson, check_out, rng_of
 from tacit.cli.surface import option
+from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
     from tacit.scores.attacks import AttackPlan, AttackProgress, HttpOracle, RecoveredLabels
@@ -240,7 +241,7 @@ def _write(path: Path, outcome: RecoveredLabels, *, force: bool) -> None:
 
 def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json: bool) -> None:
     if as_json:
-        planned = {key: value for key, value in chosen.to_json().items() if key.startswith(("ceiling", "design"))}
+        planned = {key: value for key, value in chosen.to_json().items() if key.startswith(("upper_bound", "design"))}
         result = {
             "metric": metric,
             "rows": chosen.rows,
@@ -255,26 +256,22 @@ def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json
         return
     typer.echo(
         f"{outcome.recovered:,} of {chosen.rows:,} labels from {outcome.queries:,} scores in {outcome.seconds:.1f} s: "
-        f"{chosen.rows / outcome.queries:.1f} per query.\n{_ceiling(chosen)}"
+        f"{chosen.rows / outcome.queries:.1f} per query.\n{_upper_bound(chosen)}"
     )
 
 
 def _describe(chosen: AttackPlan) -> str:
     about = "About " if chosen.design.expected else ""
     labels = "the 1 label" if chosen.rows == 1 else f"all {chosen.rows:,} labels"
-    days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.per_day:,} per day"
+    days = "" if chosen.days is None else f", {counted(chosen.days, 'day')} at {chosen.per_day:,} per day"
     return (
-        f"{about}{_counted(chosen.queries, 'submission')} {'reveals' if chosen.queries == 1 else 'reveal'} {labels}"
-        f"{days}: {chosen.labels_per_query:.1f} per query.\n{_ceiling(chosen)}"
+        f"{about}{counted(chosen.queries, 'submission')} {'reveals' if chosen.queries == 1 else 'reveal'} {labels}"
+        f"{days}: {chosen.labels_per_query:.1f} per query.\n{_upper_bound(chosen)}"
     )
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _ceiling(chosen: AttackPlan) -> str:
+def _upper_bound(chosen: AttackPlan) -> str:
     return (
-        f"No design fixed beforehand can reveal more than {chosen.ceilings.entropy:.1f} per query "
-        f"(entropy: {chosen.ceilings.formulas['entropy']})."
+        f"No design fixed beforehand can reveal more than {chosen.bounds.entropy:.1f} per query "
+        f"(entropy: {chosen.bounds.formulas['entropy']})."
     )

@@ -1,10 +1,10 @@
-"""Lists on a command line."""
+"""Lists on a command line, and nouns with their number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["join_words", "numbers_of", "split_words"]
+__all__ = ["counted", "join_words", "numbers_of", "split_words"]
 
 _MOST_STEPS = 2_000  # the best bins of n numbers take several tables of n^2 numbers
 
@@ -36,6 +36,17 @@ def _escaped(word: str) -> str:
     inner = word.strip(" ")
     before, after = len(word) - len(word.lstrip(" ")), len(word) - len(word.rstrip(" "))
     return "\\ " * before + inner + "\\ " * after if inner else "\\ " * len(word)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def numbers_of(text: str) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
 from tacit.privacy.trial import Trial
 from tacit.privacy.unit import Unit
+from tacit.privacy.words import counted
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Rmse
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
 
@@ -90,7 +91,7 @@ class Plan(plan.Plan):
 
     def describe(self) -> str:
         """Return what is released, in words."""
-        count = f"{self.submissions:,} submission{'s' * (self.submissions != 1)}"
+        count = counted(self.submissions, "submission")
         return f"{self.metric.title} {self.policy.in_words()}, {count}, {self.cost or 'no guarantee'}"
 
     def at(self, epsilon: float) -> Self:

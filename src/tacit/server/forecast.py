@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.privacy.words import counted
 from tacit.scores.attacks import best_size, plan_attack
 from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
@@ -178,7 +179,7 @@ def _days(rules: Rules, queries: int) -> int | None:
 
 def _when(rules: Rules, queries: int) -> str:
     days = _days(rules, queries)
-    at = "." if days is None else f"; at {rules.per_day:,} per day that takes {days:,} day{'s' * (days != 1)}."
+    at = "." if days is None else f"; at {rules.per_day:,} per day that takes {counted(days, 'day')}."
     most = rules.plan.submissions
     if queries > most:
         teams = math.ceil(queries / most)

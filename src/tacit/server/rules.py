@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import exact, round_up
 from tacit.privacy.settings import BOUND, about, settings_of, settle, to_plain
+from tacit.privacy.words import counted
 from tacit.scores.metrics import CustomMetric, Metric
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
 from tacit.server.plan import CompetitionPlan
@@ -146,7 +147,7 @@ class Rules:
         rules = (
             f"Submissions are scored by {metric.title}; {'lower' if metric.lower_is_better else 'higher'} is better.",
             self.policy.describe(),
-            f"A team may make {made} submission{'s' * (made != 1)}{per_day}.",
+            f"A team may make {counted(made, 'submission')}{per_day}.",
         )
         if not self.is_split:
             return rules

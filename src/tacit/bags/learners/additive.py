@@ -14,7 +14,7 @@ from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.core import CoreModel, assign_cells, fit_core, overall_total
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration, Predictor
-from tacit.bags.learners.parts import Cross, ModelPart, Tree, check_parts
+from tacit.bags.learners.parts import Cross, ModelPart, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.training import Training
 from tacit.bags.losses import SemilinearLoss
@@ -131,9 +131,6 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)
         self.model_: CoreModel | AdditiveNetwork
         if isinstance(solver, Training):
-            trees = [part for part in parts if isinstance(part, Tree)]
-            if trees:
-                raise InvalidInput(f"part {trees[0]} does not train by batches: use Lbfgs() for crosses and trees")
             from tacit.bags.learners.network import fit_network  # torch is an extra
 
             self.model_ = fit_network(

@@ -16,7 +16,6 @@ from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.core import overall_total, part_penalty, reachable_total, typical_curvature
 from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.learners.modules import PartModules
-from tacit.bags.learners.parts import Cross
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
 from tacit.bags.learners.training import Training
@@ -215,10 +214,7 @@ def _targets(
         cell_of_bag=tuple(torch.from_numpy(one.cell_of_bag).to(like.device) for one in cells),
         strengths=tuple(strengths),
         needed=tuple(
-            isinstance(one.part, Cross)
-            or strength is not None
-            or one.domain.other is not None
-            or counts[place].sum() < len(rows)
+            one.part.by_cell or strength is not None or one.domain.other is not None or counts[place].sum() < len(rows)
             for one, place, strength in zip(cells, source, strengths, strict=True)
         ),
     )

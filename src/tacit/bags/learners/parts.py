@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from tacit.bags.learners.part_networks import PartInputs
 
 __all__ = ["MLP", "Cross", "ModelPart", "Module", "Tree", "check_parts"]
 
@@ -31,6 +36,9 @@ class ModelPart:
     needs_torch: ClassVar[bool] = False
     """Whether the extra ``torch`` is needed to train it."""
 
+    by_cell: ClassVar[bool] = False
+    """Whether its network sees the cell of a row instead of the codes of its columns."""
+
     columns: tuple[str, ...]
     by: tuple[str, ...] | None = None
 
@@ -44,6 +52,10 @@ class ModelPart:
                 raise InvalidInput(f"{name} of a part must be different column names, at least one, got {given!r}")
             object.__setattr__(self, name, names)
 
+    def network(self, inputs: PartInputs) -> nn.Module:  # noqa: ARG002
+        """Return a torch module from codes, or from cells, to one output per target."""
+        raise InvalidInput(f"part {self} does not train by batches: use Lbfgs() for crosses and trees")
+
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.columns)})"
 
@@ -51,6 +63,12 @@ class ModelPart:
 @dataclass(frozen=True, slots=True)
 class Cross(ModelPart):
     """A linear cross: one weight for each combination of values, that is an embedding table."""
+
+    by_cell: ClassVar[bool] = True
+
+    def network(self, inputs: PartInputs) -> nn.Module:
+        """Return an output per cell, 0 at first."""
+        return inputs.table()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +133,10 @@ class MLP(ModelPart):
                 f"widths of {self} must be >= 1, got hidden={self.hidden} and embedding={self.embedding}"
             )
 
+    def network(self, inputs: PartInputs) -> nn.Module:
+        """Return the perceptron."""
+        return inputs.perceptron(embedding=self.embedding, hidden=self.hidden)
+
 
 @dataclass(frozen=True, slots=True)
 class Module(ModelPart):
@@ -145,6 +167,11 @@ class Module(ModelPart):
         ModelPart.__post_init__(self)
         if not callable(self.build):
             raise InvalidInput(f"build of {self} must be a function that returns a torch module, got {self.build!r}")
+
+    def network(self, inputs: PartInputs) -> nn.Module:
+        """Return what ``build`` makes."""
+        assert self.build is not None
+        return inputs.checked(self.build(inputs.sizes, inputs.targets), name=str(self))
 
 
 def check_parts(parts: Sequence[ModelPart]) -> tuple[ModelPart, ...]:

@@ -11,6 +11,7 @@ from tacit.bags.partition.bags import Partition
 from tacit.bags.partition.random_bags import RandomBags
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
+from tacit.privacy.words import counted
 
 __all__ = ["BagTotals"]
 
@@ -63,9 +64,6 @@ class BagTotals:
         return sum(map(len, self.partitions)) if self.random is None else len(self.random)
 
     def __str__(self) -> str:
-        kind = "random bags" if self.random else f"{len(self.partitions)} partition{'s' * (len(self.partitions) > 1)}"
+        kind = "random bags" if self.random else counted(len(self.partitions), "partition")
         warning = "; seeded, so the noise hides nothing from anyone who knows the seed" if self.seeded else ""
-        return (
-            f"{self.bags:,} bag{'s' * (self.bags != 1)} of {kind} by {self.mechanism['name']}: "
-            f"{self.guarantee}{warning}"
-        )
+        return f"{counted(self.bags, 'bag')} of {kind} by {self.mechanism['name']}: {self.guarantee}{warning}"

@@ -26,6 +26,7 @@ from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.releases import Header, Member, TableMember
 from tacit.privacy.releases import Release as BaseRelease
+from tacit.privacy.words import counted
 
 __all__ = ["Release", "UsedRows", "guarantee_of"]
 
@@ -50,18 +51,10 @@ def guarantee_of(plan: Plan, loss: SemilinearLoss, *, classes: Sequence[Any] | N
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(BaseRelease):
-    """Label totals of bags, with the plan and the guarantee they were made under.
-
-    Parameters
-    ----------
-    left_out
-        How many rows of persons with too many were left out: for the owner who made it, and not in the folder.
-    """
+    """Label totals of bags, with the plan and the guarantee they were made under."""
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
-
-    left_out: int | None = None
 
     @classmethod
     def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: AnyGuarantee, rows: PrivateRows) -> Release:
@@ -135,11 +128,9 @@ class Release(BaseRelease):
         lines = [_describe(one, self.totals.rows or 0) for one in self.partitions()]
         drawn = self.totals.random
         if drawn is not None:
-            lines.append(f"  {len(drawn):,} random bags of {drawn.size:,} rows, at most {drawn.most_joins} per row")
-        if self.asked.person is not None:
-            most = self.asked.rows_per_person
-            left_out = "" if self.left_out is None else f", {self.left_out:,} rows left out"
-            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
+            bags = f"{counted(len(drawn), 'random bag')} of {counted(drawn.size, 'row')}"
+            lines.append(f"  {bags}, at most {drawn.most_joins} per row")
+        lines += self._notes_on_persons()
         if not isinstance(self.guarantee, Guarantee):
             lines.append("Exact totals can determine labels: tacit bags attack finds them.")
         return lines
@@ -172,6 +163,5 @@ class Release(BaseRelease):
 def _describe(part: Mapping[str, Any], rows: int) -> str:
     left_out = f"; {part['left_out']:,} of {rows:,} rows are in smaller bags, left out" if part["left_out"] else ""
     noise = f"; noise of standard deviation {part['noise_deviation']:.2g} per total" if part["noise_deviation"] else ""
-    bags = f"{part['bags']:,} bag{'s' * (part['bags'] != 1)}"
-    sizes = f"{bags} of {part['smallest']:,} to {part['largest']:,} rows"
+    sizes = f"{counted(part['bags'], 'bag')} of {part['smallest']:,} to {part['largest']:,} rows"
     return f"  by {', '.join(part['columns'])}: {sizes}{left_out}{noise}"

@@ -10,6 +10,7 @@ from tacit.labels.plan import Plan
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.releases import Member, TableMember
+from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,16 +40,13 @@ class Release(releases.Release):
 
     Parameters
     ----------
-    left_out
-        How many rows of persons with too many were left out: for the owner who made it, and not in the file.
     follows_order
-        Whether the private labels follow the order of the rows: for the owner too.
+        Whether the private labels follow the order of the rows: for the owner who made it, and not in the file.
     """
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
 
-    left_out: int | None = None
     follows_order: bool = False
 
     @property
@@ -102,14 +100,10 @@ class Release(releases.Release):
     def notes(self) -> list[str]:
         """Return how many rows there are and how many have no label; for persons, how many rows were left out."""
         plan = self.asked
-        counted = f"{self.rows:,} rows"
+        said = counted(self.rows, "row")
         if plan.missing == "public":
             empty = sum(batch.column("label").null_count for batch in cast(TableMember, self.members[ROWS]).batches())
-            counted += f", {empty:,} of them without a label"
+            said += f", {empty:,} of them without a label"
         if plan.rows_per_person > 1:
-            counted += f", epsilon {plan.epsilon:g} for one label"
-        lines = [f"{counted}."]
-        if plan.person is not None:
-            most, left_out = plan.rows_per_person, "" if self.left_out is None else f", {self.left_out:,} rows left out"
-            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
-        return [*lines, _ORDER] if self.follows_order else lines
+            said += f", epsilon {plan.epsilon:g} for one label"
+        return [f"{said}.", *self._notes_on_persons(), *([_ORDER] if self.follows_order else [])]

@@ -18,6 +18,7 @@ from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.plan import MOST_CLASSES, Plan
 from tacit.privacy.releases.header import Header
 from tacit.privacy.releases.members import DocumentMember, Facts, Member, TableMember
+from tacit.privacy.words import counted
 
 __all__ = ["Release"]
 
@@ -34,6 +35,8 @@ class Release:
         What the ledger was charged for it; None without a ledger.
     repeated
         Whether it is an earlier release, delivered again without a charge.
+    left_out
+        How many rows of persons with too many were left out: for the owner who made it, and not in the release.
     """
 
     plan_type: ClassVar[type[Plan]]
@@ -43,6 +46,7 @@ class Release:
     members: Mapping[str, Member]
     receipt: Receipt | None = None
     repeated: bool = False
+    left_out: int | None = None
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -86,6 +90,12 @@ class Release:
     def notes(self) -> list[str]:
         """Return what its owner should read after it was made, one line each."""
         return []
+
+    def _notes_on_persons(self) -> list[str]:
+        if self.plan is None or self.plan.person is None:
+            return []
+        left_out = "" if self.left_out is None else f", {counted(self.left_out, 'row')} left out"
+        return [f"At most {counted(self.plan.rows_per_person, 'row')} per person{left_out}."]
 
     def in_memory(self) -> Self:
         """Return the release in memory, so that its files may be removed."""

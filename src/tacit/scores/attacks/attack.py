@@ -16,6 +16,7 @@ from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
+from tacit.privacy.words import counted
 from tacit.scores.attacks.channel import revealed_by
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, read_one_by_one
 from tacit.scores.attacks.crowded import CrowdedDesign
@@ -115,7 +116,7 @@ def attack(
         submissions = [labels.read_submission(one, number=k + 1) for k, one in enumerate(sources_of(data))]
         found = posterior_of_answers(opened, submissions, prior)
     leak = leak_from_guesses(found.labels, codes, baseline=baseline, level=level)
-    count = f"{found.submissions:,} submission{'s' * (found.submissions != 1)}"
+    count = counted(found.submissions, "submission")
     return replace(
         leak,
         rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",

@@ -73,7 +73,7 @@ class LabelsPerQuery:
     isoperimetric: float | None
 
     @property
-    def ceiling(self) -> float:
+    def upper_bound(self) -> float:
         """The least of the upper bounds."""
         known = (self.counting, self.variance, self.isoperimetric)
         return min(bound for bound in known if bound is not None)
@@ -81,7 +81,7 @@ class LabelsPerQuery:
     @property
     def binding(self) -> str:
         """The name of the least upper bound, a key of ``formulas``."""
-        return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.ceiling)
+        return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.upper_bound)
 
 
 def labels_per_query(loss: InvertibleLoss, rows: int, *, tau: float, precision: Precision = FLOAT64) -> LabelsPerQuery:

@@ -23,7 +23,7 @@ from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
 from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, TruePositives
 from tacit.scores.policies import Bounded, Policy
 
-__all__ = ["AttackPlan", "QueryCeilings", "plan_attack"]
+__all__ = ["AttackPlan", "LabelsPerQueryBounds", "plan_attack"]
 
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
@@ -43,7 +43,7 @@ _NOISE_FORMULAS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryCeilings:
+class LabelsPerQueryBounds:
     """Labels per query that no attack can beat, by two arguments; L is the largest weight R/u of one label.
 
     Parameters
@@ -68,7 +68,7 @@ class AttackPlan:
     rows: int
     answers: HostAnswers | AnswerNoise
     design: QueryDesign
-    ceilings: QueryCeilings
+    bounds: LabelsPerQueryBounds
     per_day: int | None = None
 
     @property
@@ -106,9 +106,9 @@ class AttackPlan:
             "design": type(self.design).__name__,
             "depends_on_labels": self.design.expected,
             "failure_probability": self.design.failure,
-            "ceiling_labels_per_query": self.ceilings.entropy,
-            "ceiling": f"entropy: {self.ceilings.formulas['entropy']}",
-            "ceiling_by_counting": self.ceilings.counting if math.isfinite(self.ceilings.counting) else None,
+            "upper_bound_labels_per_query": self.bounds.entropy,
+            "upper_bound": f"entropy: {self.bounds.formulas['entropy']}",
+            "upper_bound_by_counting": self.bounds.counting if math.isfinite(self.bounds.counting) else None,
         }
 
 
@@ -155,7 +155,7 @@ def plan_attack(
         rows=rows,
         answers=answers,
         design=_fewest(options, metric=metric, rows=rows, answers=answers),
-        ceilings=_ceilings(revealed, rows, answers),
+        bounds=_bounds(revealed, rows, answers),
         per_day=per_day,
     )
 
@@ -216,14 +216,16 @@ def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) 
         yield built if channel.answers.shift is None else CalibratedDesign(channel=channel, inner=built)
 
 
-def _ceilings(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) -> QueryCeilings:
+def _bounds(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) -> LabelsPerQueryBounds:
     if isinstance(answers, AnswerNoise):
         bounded = HostAnswers(policy=Bounded(tau=answers.scale))
         moved = 2 * answers.scale * _largest_weight(revealed, rows, bounded)  # by one label, in units of the score
         bits = answers.capacity(rows * (moved / 2) ** 2)
-        return QueryCeilings(counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS)
-    bounds = queries_for(rows, largest_weight=_largest_weight(revealed, rows, answers), classes=revealed.classes)
-    return QueryCeilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy, formulas=_FORMULAS)
+        return LabelsPerQueryBounds(
+            counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS
+        )
+    least = queries_for(rows, largest_weight=_largest_weight(revealed, rows, answers), classes=revealed.classes)
+    return LabelsPerQueryBounds(counting=rows / least.counting, entropy=rows / least.entropy, formulas=_FORMULAS)
 
 
 def _largest_weight(revealed: Reveals, rows: int, answers: HostAnswers) -> float:

@@ -11,6 +11,7 @@ from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.releases import DocumentMember, Member
+from tacit.privacy.words import counted
 from tacit.scores.metrics import Metric
 from tacit.scores.plan import Plan
 from tacit.scores.policies import Policy
@@ -23,18 +24,10 @@ MEMBER = "scores"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(releases.Release):
-    """The answers to submissions; without any it is an offer, which states the rules and reveals no label.
-
-    Parameters
-    ----------
-    left_out
-        How many rows of persons with too many were not scored: for the owner who made it, and not in the file.
-    """
+    """The answers to submissions; without any it is an offer, which states the rules and reveals no label."""
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (DocumentMember,)
-
-    left_out: int | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -98,14 +91,11 @@ class Release(releases.Release):
         title = self.metric.title[0].upper() + self.metric.title[1:]
         scores = ", ".join(answer["text"] for answer in self.answers)
         said = f"{title} {scores}" if scores else f"An offer of {self.metric.title}"
-        lines = [f"{said} on {self.rows:,} rows; {order} is better."]
+        lines = [f"{said} on {counted(self.rows, 'row')}; {order} is better."]
         if scale := self.settled["noise_scale"]:
             of = "mean of the squared errors" if self.metric.name == "rmse" else "score"
             lines.append(f"Noise of scale {scale:.3g} on the {of}.")
-        if self.plan.person is not None:
-            most = self.plan.rows_per_person
-            left_out = "" if self.left_out is None else f", {self.left_out:,} rows left out"
-            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
+        lines += self._notes_on_persons()
         kept = "" if isinstance(self.guarantee, Guarantee) else "the labels, "
         return [*lines, f"Not protected: {kept}features, predictions and the number of rows."]
 
@@ -124,7 +114,8 @@ def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> AnyGuarantee:
         return kept
     if count == plan.submissions and plan.epsilon is not None:
         kept = score_guarantee(plan.epsilon, scores=1)  # all shares together are one score's epsilon
-    offered = () if answered else (f"at most {count:,} submissions of all teams together are answered",)
+    answers = f"at most {counted(count, 'submission')} of all teams together {'is' if count == 1 else 'are'} answered"
+    offered = () if answered else (answers,)
     occurring = () if declared else ("which classes occur is public",)
     persons = () if plan.person is None else ("which rows belong to one person is public",)
     assumed = (*kept.assumptions, *offered, *occurring, *persons)
