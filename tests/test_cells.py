@@ -124,7 +124,7 @@ def check_protected(surface, cell, made):
 
 
 def check_learned(surface, cell, learned):
-    assert learned
+    assert set(learned) == {"rows", "performance", "details", "guarantee", "model", "notes"}
     if surface == "features":
         assert learned["performance"] is not None
     if (surface, cell) == ("models", "plain severity"):

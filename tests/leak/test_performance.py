@@ -119,6 +119,9 @@ def test_what_is_impossible_is_clipped():
     for one in (found.accuracy, found.brier, found.log_loss):
         assert 0 <= one.low <= one.value <= one.high
     assert found.accuracy.high <= 1
+    none = judge([[0.4, 0.6]], [[-0.5, -0.2]], released=True)
+    assert (none.shares, none.auc) == ({"no": 0.5, "yes": 0.5}, None)
+    assert (none.accuracy.low, none.accuracy.high) == (0, 1)
 
 
 def test_a_model_that_guesses_is_said_to_guess():

@@ -128,7 +128,7 @@ def judge_classes(
     level = check_level(level)
     width = float(ndtri((1 + level) / 2))
     mean = np.clip(u.mean(axis=0), 0.0, 1.0)
-    shares = mean / mean.sum()
+    shares = mean / mean.sum() if mean.any() else np.full(len(names), 1 / len(names))
     present = np.flatnonzero(shares > 0)
     rare = int(present[np.argmin(shares[present])])
     log_loss = -(u * np.log(np.maximum(p, _FLOOR))).sum(axis=1)
