@@ -20,7 +20,7 @@ from benchmarks.timing import timed_row
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.book import Book
+from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.fingerprint import fingerprints
 from tacit.privacy.ledger.rows import seal
 from tacit.privacy.ledger.schema import ENTRY
@@ -58,7 +58,7 @@ def _charges(folder: Path, *, quick: bool) -> list[dict[str, Any]]:
 def _fast_forward(ledger: Ledger, guarantees: list[Guarantee], *, start: int) -> None:
     """Write charges without a transaction for each: the state is that of as many single charges."""
     with ledger.transaction() as rows:
-        book = Book.find(rows, "adult", lock=True)
+        book = DataSetAccounts.find(rows, "adult", lock=True)
         account: Account = book.account("all")
         lines = []
         for number, guarantee in enumerate(guarantees, start=start + 1):

@@ -22,7 +22,7 @@ def test_the_commands_of_the_first_page_run_in_order(tmp_path, monkeypatch, caps
     (tmp_path / "visits.csv").write_text("\n".join(["age,pulse,ill", *lines, ""]))
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
-    first, *commands, last = text[text.index("## From a table of yours") :].split("```")[1].strip().splitlines()
+    first, *commands, last = text[text.index("## From your own table") :].split("```")[1].strip().splitlines()
     monkeypatch.setenv(*first.removeprefix("export ").split("="))
     for command in commands:
         with pytest.raises(SystemExit) as end:

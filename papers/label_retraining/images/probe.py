@@ -43,10 +43,10 @@ def _supervised(trainer: Trainer, name: str, *, batches: int) -> float:
     rows, targets = np.arange(len(trainer.truth)), np.eye(trainer.classes)[trainer.truth.cpu().numpy()]
     begun = time.perf_counter()
     trainer.settings = replace(trainer.settings, images=trainer.settings.batch * 3)
-    trainer.fit(rows, targets, loss=parts.CrossEntropy(), seed=0)
+    trainer.fit(rows, targets, loss=parts.SoftCrossEntropy(), seed=0)
     ready = time.perf_counter() - begun
     trainer.settings = replace(trainer.settings, images=trainer.settings.batch * batches)
-    trainer.fit(rows, targets, loss=parts.CrossEntropy(), seed=0)
+    trainer.fit(rows, targets, loss=parts.SoftCrossEntropy(), seed=0)
     say(f"{name}: ready in {ready:.1f} s, {trainer.images_per_second:.0f} images/s, test {trainer.accuracy():.3f}")
     return trainer.images_per_second
 

@@ -13,10 +13,10 @@ from papers.label_retraining.images.parts import (
     AllRows,
     Confidence,
     Consensus,
-    CrossEntropy,
     ForwardCorrected,
     PriorRandomizedResponse,
     RandomizedResponse,
+    SoftCrossEntropy,
     scale_temperature,
 )
 from papers.label_retraining.images.training import Trainer, say
@@ -43,7 +43,7 @@ class Protocol:
 
     def loss(self, stage: int) -> Any:
         """Return the loss of a stage's training on released labels."""
-        return ForwardCorrected() if stage in self.corrected else CrossEntropy()
+        return ForwardCorrected() if stage in self.corrected else SoftCrossEntropy()
 
     def targets(self, stage: int, given: Codes, likelihood: Array) -> Array:
         """Return the weights of each row's classes that go with the loss."""
@@ -155,7 +155,7 @@ def measure_clean(trainer: Trainer, truth: Codes, *, seed: int) -> dict[str, Any
     """Return the test accuracy after training on the true labels (Appendix G)."""
     begun = time.perf_counter()
     rows, held_out = split_rows(len(truth), seed=seed)
-    trainer.fit(rows, np.eye(trainer.classes)[truth[rows]], loss=CrossEntropy(), seed=seed + 100, held_out=held_out)
+    trainer.fit(rows, np.eye(trainer.classes)[truth[rows]], loss=SoftCrossEntropy(), seed=seed + 100, held_out=held_out)
     say(f"true labels, seed {seed}: {(accuracy := trainer.accuracy()):.4f}")
     return {"baseline": accuracy} | _effort(trainer, begun)
 
@@ -183,7 +183,7 @@ def train_twice(
     for name in names:
         chosen = CHOICES[name].choose(probabilities, given=released.given)
         hard = np.eye(trainer.classes)[predicted[chosen]]
-        trainer.fit(rows[chosen], hard, loss=CrossEntropy(), seed=seed + 200, held_out=held_out)
+        trainer.fit(rows[chosen], hard, loss=SoftCrossEntropy(), seed=seed + 200, held_out=held_out)
         result |= {
             name: trainer.accuracy(),
             f"{name}_rows": len(chosen) / len(rows),

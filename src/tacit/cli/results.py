@@ -32,8 +32,6 @@ __all__ = [
     "write_model",
 ]
 
-_CLASSES = 3  # whose change of odds is printed, worst first
-
 
 @dataclass(frozen=True, slots=True)
 class Destination:
@@ -107,10 +105,8 @@ def print_leak(leak: Leak, to: Destination | None, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({**leak.to_json(), "path": to and str(to.path)}, indent=1))
     else:
-        more = len(leak.changes) - _CLASSES
-        changes = [f"{change}." for change in leak.changes[:_CLASSES]]
-        changes += [f"{more} more class{'es' * (more > 1)}: see --json."] if more > 0 else []
-        _say([*leak.notes, f"{leak}", *changes], to, what="The guesses")
+        worst = [f"{change}." for change in leak.changes[:1]]
+        _say([*leak.notes, f"{leak}", *worst], to, what="The guesses")
 
 
 def _say(lines: list[str], to: Destination | None, *, what: str) -> None:

@@ -199,8 +199,8 @@ def test_each_protocol_trains_what_its_name_says(package, trainer, monkeypatch):
         assert all(rows is None for rows in looked_at) == (name == "no_validation")
         losses = [type(named["loss"]).__name__ for _, named in calls]
         assert losses == [
-            "ForwardCorrected" if name == "forward_first" else "CrossEntropy",
-            *["CrossEntropy"] * (len(calls) - 1),
+            "ForwardCorrected" if name == "forward_first" else "SoftCrossEntropy",
+            *["SoftCrossEntropy"] * (len(calls) - 1),
         ]
         for (rows, _), named in calls:
             assert named["held_out"] is None or not set(rows) & set(named["held_out"]), "not trained on"

@@ -4,7 +4,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from tacit.privacy.noise import tails
+from tacit.privacy.loss import tails
 
 
 def brute_force(m, s):
