@@ -304,7 +304,10 @@ OTHERS = [
     ("audit good.toml --out ledger.db", "--out ledger.db"),
     ("audit good.toml --out nowhere/page.html", "--out nowhere/page.html cannot be written"),
     ("audit good.toml --only tables", "tables"),
-    ("audit good.toml --fail-above much", "--fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER, got 'much'"),
+    (
+        "audit good.toml --fail-above much",
+        "--fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER, got 'much'",
+    ),
     ("audit good.toml --against absent.json", "--against absent.json does not exist"),
     ("audit good.toml --against taken.json", "taken.json is not the JSON of an audit"),
     ("ledger show --ledger absent.db", "there is no ledger at absent.db; create one with `tacit ledger create`"),
