@@ -76,3 +76,16 @@ def test_nothing_is_replaced_without_force(tmp_path, call):
     (tmp_path / "file").write_text("mine")
     assert call("bundled:iris", "--label", "species", "--force", "--out", tmp_path / "file")[0] == 2
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_rows_that_were_withheld_do_not_stay_where_all_are_protected(tmp_path, call):
+    words = ("bundled:iris", "--label", "species", "--out", tmp_path / "a")
+    assert call(*words)[0] == 0
+    assert call(*words, "--withhold", "none", "--force")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["known.parquet", "protected.parquet"]
+
+
+def test_a_number_of_rows_is_named_by_its_option(tmp_path, call):
+    code, said = call("bundled:iris", "--label", "species", "--rows", 0, "--out", tmp_path / "a")
+    assert code == 2
+    assert "--rows" in said.err

@@ -62,6 +62,7 @@ def test_classes_of_an_amount_from_protect_to_attack(visits, surface):
     [
         ({}, r"cuts must be given for the label 'cost', numbers of more than 20 values"),
         ({"cuts": [5, 1]}, "cuts must be finite numbers in ascending order"),
+        ({"cuts": range(10_000)}, "cuts must be finite numbers in ascending order, fewer than 10,000"),
         ({"cuts": [5], "classes": ["a", "b"]}, "cuts must not be given with classes"),
         ({"cuts": [5], "label": "name"}, "cuts must cut a column of numbers, 'name' is string"),
     ],

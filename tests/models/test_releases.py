@@ -336,3 +336,19 @@ def test_a_pickle_opens_only_on_trust(tmp_path):
     path.write_bytes(pickle.dumps(_Runs(str(tmp_path / "ran"))))
     Release.read(path)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("content", [b"TACIT2", b"\0" * 4 + b"TACIT2", b"{}" + b"\xff" * 8 + b"TACIT2"])
+def test_a_header_whose_length_is_damaged_is_refused(tmp_path, content):
+    path = tmp_path / "model.joblib"
+    path.write_bytes(content)
+    with pytest.raises(InvalidRelease):
+        Release.read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle"])
+def test_a_pickle_that_cannot_be_opened_is_refused(tmp_path, content):
+    path = tmp_path / "model.joblib"
+    path.write_bytes(content)
+    with pytest.raises(InvalidRelease, match="the pickle cannot be opened"):
+        Release.read(path, trust=True)

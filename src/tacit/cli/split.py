@@ -19,6 +19,8 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
 
+_PARTS = ("protected", "known", "withheld")
+
 _WITHHOLD = Annotated[
     Literal["half", "coins", "none"],
     typer.Option(help="Rows to withhold: half of each label, each row with probability 1/2 (coins), or none."),
@@ -32,7 +34,7 @@ def split(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the result, a folder of Parquet files.")],
     features: words.FEATURES = "",
     rows: Annotated[
-        int, typer.Option(help="Of a longer table so many rows are drawn first, always the same ones.")
+        int, typer.Option(min=1, help="Of a longer table so many rows are drawn first, always the same ones.")
     ] = 20_000,
     withhold: _WITHHOLD = "half",
     seed: Annotated[int, typer.Option(min=0, help="Repeat a run exactly: decides which rows are withheld.")] = 0,
@@ -75,7 +77,7 @@ def _check_folder(folder: Path, table: str, *, force: bool) -> None:
     from tacit.privacy.files import check_writable
 
     if folder.is_dir():
-        for part in ("protected", "known", "withheld"):
+        for part in _PARTS:
             check_out(folder / f"{part}.parquet", table, written="Parquet", force=force)
         return
     with naming("out"):
@@ -91,3 +93,5 @@ def _write(folder: Path, parts: Mapping[str, pa.Table], *, force: bool) -> None:
     for name, rows in parts.items():
         with write_atomically(folder / f"{name}.parquet", force=force, mode=0o600) as file:
             pq.write_table(rows, file)
+    for name in set(_PARTS) - set(parts):  # of an earlier split: rows that this one protects
+        (folder / f"{name}.parquet").unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from datetime import date
 from itertools import pairwise
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.plan import Plan
+from tacit.privacy.plan import MOST_CLASSES, Plan
 from tacit.privacy.settings import about
 
 __all__ = ["EncodedPlan"]
@@ -80,8 +80,10 @@ class EncodedPlan(Plan):
         metadata=about(
             "Public cut points that make classes of a label that is an amount: 100,500 makes below 100, 100 to 500, "
             "and 500 or more. Default: each number is a class.",
-            rule="finite numbers in ascending order",
-            holds=lambda cuts: all(map(math.isfinite, cuts)) and all(a < b for a, b in pairwise(cuts)),
+            rule=f"finite numbers in ascending order, fewer than {MOST_CLASSES:,}",
+            holds=lambda cuts: (
+                len(cuts) < MOST_CLASSES and all(map(math.isfinite, cuts)) and all(a < b for a, b in pairwise(cuts))
+            ),
         ),
     )
 

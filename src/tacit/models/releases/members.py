@@ -200,7 +200,10 @@ class EstimatorMember(ModelMember):
         if self._estimator is None:
             import joblib
 
-            self._estimator = joblib.load(io.BytesIO(self._content))
+            try:
+                self._estimator = joblib.load(io.BytesIO(self._content))
+            except Exception as error:  # whatever the pickle or its modules raise
+                raise InvalidRelease(f"the pickle cannot be opened: {type(error).__name__}: {error}") from error
         return self._estimator
 
     @property
@@ -253,10 +256,10 @@ class EstimatorMember(ModelMember):
         if not content.endswith(_MAGIC):
             return cls(content, coded=False), None
         end = len(content) - len(_MAGIC) - 8
-        size = struct.unpack("<Q", content[end : end + 8])[0]
         try:
+            (size,) = struct.unpack_from("<Q", content, max(end, 0))
             return cls(content[: max(end - size, 0)]), json.loads(content[max(end - size, 0) : end])
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, struct.error):
             raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
 
     def check(self, facts: Facts, *, source: str) -> None:
