@@ -82,6 +82,20 @@ def test_numbers_are_learned_by_a_regressor(mechanism, estimator):
         learn(release, method="denoised")
 
 
+def test_held_out_released_numbers_judge_without_bias():
+    errors = []
+    for seed in range(20):
+        model = learn(released(visits(seed=seed), label="days", mechanism="unbiased", seed=seed), rng=RNG(seed))
+        later = visits(5000, seed=99)
+        days = later["days"].to_numpy()
+        truth = 1 - np.mean((model.predict(later) - days) ** 2) / days.var()
+        found = model.report_.performance
+        assert "noise taken out" in str(found)
+        errors.append((found.r2.value - truth) / ((found.r2.high - found.r2.low) / (2 * 1.96)))
+    assert abs(np.mean(errors)) < 1
+    assert np.std(errors) < 1.8
+
+
 def test_rows_without_a_label_neither_train_nor_judge():
     table = visits()
     some = pa.array([None if i % 3 == 0 else label for i, label in enumerate(table["ill"].to_pylist())])

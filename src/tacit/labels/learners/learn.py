@@ -145,7 +145,7 @@ def _split(release: Release, hold_out: float, rng: np.random.Generator) -> tuple
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _JudgingRows:
-    """Rows to evaluate on; ``truth`` has a column per class, or is one number per row."""
+    """Rows to evaluate on; ``truth`` has a column per class, or numbers and, where known, their squares."""
 
     X: NDArray[np.float64]
     truth: NDArray[np.float64]
@@ -159,14 +159,13 @@ class _JudgingRows:
         check_present(label, table.columns, argument="test's label")
         rows = read_rows(table, columns=[*encoder.columns(), label])
         y = label_column(rows, label, least_classes=1)
-        truth = y if release.asked.mechanism.numbers else _one_hot(y, release.evidence.classes)
+        truth = y[:, None] if release.asked.mechanism.numbers else _one_hot(y, release.evidence.classes)
         return cls(encoder.scaled(rows), truth, released=False)
 
     @classmethod
     def held_out(cls, X: NDArray[np.float64], rows: Rows, release: Release) -> _JudgingRows:
         """Take released labels, or unbiased estimates of the true ones."""
-        numbers = release.asked.mechanism.numbers
-        truth = release.labels.to_numpy() if numbers else release.evidence.unbiased
+        truth = _moments(release) if release.asked.mechanism.numbers else release.evidence.unbiased
         return cls(X[rows], np.zeros(0) if truth is None else truth[rows], released=True)
 
     def judge(self, learner: LabelPrivateClassifier | LabelPrivateRegressor) -> Performance | None:
@@ -174,11 +173,24 @@ class _JudgingRows:
         if isinstance(learner, LabelPrivateRegressor):
             if len(self.X) < 2:
                 return None
-            return judge_numbers(learner.predict(self.X), self.truth, released=self.released)
+            y, *squares = self.truth.T
+            second = squares[0] if squares else None
+            return judge_numbers(learner.predict(self.X), y, squares=second, released=self.released)
         if not len(self.X):
             return None
         names = learner.classes_.tolist()
         return judge_classes(learner.predict_proba(self.X), self.truth, names=names, released=self.released)
+
+
+def _moments(release: Release) -> NDArray[np.float64]:
+    """Return unbiased estimates of each number and its square; the released numbers alone if there are none."""
+    channel, values = release.evidence.channel, np.asarray(release.evidence.classes, dtype=np.float64)
+    assert channel is not None  # numbers go through one
+    wanted = np.stack([values, values**2], axis=1)
+    weights = np.linalg.lstsq(channel.transition, wanted)[0]
+    if np.allclose(channel.transition @ weights, wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max()):
+        return np.asarray(weights[channel.outputs])
+    return np.asarray(release.labels.to_numpy(), dtype=np.float64)[:, None]
 
 
 def _one_hot(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[np.float64]:
