@@ -89,7 +89,7 @@ def test_names_without_a_space_break(browser, tmp_path, width):
 
 def test_the_answer_is_on_the_first_screen(visit):
     page = visit(viewport={"width": 390, "height": 844})
-    for words in ("leak most", "What to do:"):
+    for words in ("Do not hand out", "What to do:"):
         box = page.get_by_text(words).first.bounding_box()
         assert box["y"] + box["height"] < 844
     first = page.locator(".rates li").first

@@ -13,6 +13,8 @@ from tacit.leak import OddsChange
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.report import render_page
 from tacit.report.chart import draw_utility
+from tacit.report.page import _place
+from tacit.report.tradeoff import draw_tradeoff
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +205,7 @@ class TestTheTop:
     def test_others_are_counted_by_their_answers(self, labels):
         worst, bad, may = (self.made(labels, *counts) for counts in ((500, 0), (400, 10), (300, 250)))
         action = judge(self.run_of(bad, may, worst)).action
-        assert "Of the other planned releases one must not be handed out and one may be handed out." in action
+        assert "Of the other planned releases, one must not be handed out and one may be handed out." in action
         assert "other planned" not in judge(self.run_of(worst)).action
 
     def test_too_few_rows(self, labels):
@@ -259,3 +261,28 @@ class TestTheTop:
         assert '<div class="verdict no">' in render_page(self.run_of(within, curve=(broken,)))
         assert judge(result).action.startswith("Release nothing")
         assert faults(result, Limits())
+
+
+class TestSuspicion:
+    def test_a_rare_class_is_seen_on_the_axis(self):
+        places = [_place(share) for share in (0.0, 1e-4, 0.004, 0.5, 0.996, 1.0)]
+        assert places == sorted(places)
+        assert (places[0], places[3], places[-1]) == (0.0, 50.0, 100.0)
+        assert 15 < places[2] < 25
+
+    def test_each_class_has_its_picture_and_every_term_its_entry(self, labels):
+        page = render_page(labels)
+        (change, other) = labels.findings[0].leak.changes
+        for one in (change, other):
+            assert f'aria-label="Suspicion of survived = {one.name}: ' in page
+        assert "Private column: survived. Limit on the change of odds: 10-fold." in text_of(page)
+        for term in ("Suspicion", "Change of odds", "Flagged", "Limit", "May it be handed out?", "Advantage"):
+            assert f"<dt>{term}</dt>" in page
+
+    def test_releases_that_overlap_share_their_number_on_the_chart(self, labels):
+        one = labels.findings[0]
+        assert ">1, 2</text>" in draw_tradeoff([(one, "no"), (one, "no")])
+        assert 'class="limit"' in draw_tradeoff([(one, "no")])
+        bare = replace(one, leak=replace(one.leak, changes=()))
+        assert "<circle" not in draw_tradeoff([(bare, "no")])
+        assert "No change of odds was measured." in render_page(replace(labels, findings=(bare,), curve=(bare,)))

@@ -63,6 +63,12 @@ class Utility:
         return self.unprotected - self.protected
 
     @property
+    def kept(self) -> float:
+        """The share of what the private data add to no data, between 0 and 1."""
+        most = self.unprotected - self.blind
+        return min(max((self.protected - self.blind) / most, 0.0), 1.0) if most > 0 else 0.0
+
+    @property
     def worthless(self) -> bool:
         """Whether the release was no better than no data, on the same rows, and the private data clearly are."""
         return self.unprotected_interval.low > self.blind and self.protected <= self.blind

@@ -84,7 +84,7 @@ def _action(result: AuditResult, finding: Finding) -> str:
 def _others(result: AuditResult, worst: Finding) -> str:
     rest = Counter(other.answer for other in result.findings if other is not worst)
     parts = [f"{_count(rest[answer])} {words}" for answer, words in _REST.items() if rest[answer]]
-    return f"Of the other planned releases {listed(parts)}." if parts else ""
+    return f"Of the other planned releases, {listed(parts)}." if parts else ""
 
 
 def _count(number: int) -> str:

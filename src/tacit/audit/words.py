@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from tacit.leak import Interval
+from tacit.leak import Interval, OddsChange
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
 
 __all__ = [
     "WEAK",
+    "change_of_odds",
     "fold",
     "in_odds",
     "in_plain_words",
@@ -129,6 +130,11 @@ def fold(odds: float) -> str:
         return "infinity" if odds else "0"
     digits = (1 if odds < 100 else 2) - math.floor(math.log10(odds))
     return f"{round(odds, digits):,.{max(digits, 0)}f}"
+
+
+def change_of_odds(change: OddsChange) -> str:
+    """Return by what factor the odds change; at least, where no other row is flagged."""
+    return f"at least {fold(change.odds_interval.low)}-fold" if math.isinf(change.odds) else f"{fold(change.odds)}-fold"
 
 
 def listed(words: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.audit import AuditResult, Finding, Permission, judge
-from tacit.audit.advice import tell_rates
 from tacit.audit.compare import compare
-from tacit.audit.words import in_plain_words, percent, points, proved, span
+from tacit.audit.words import change_of_odds, fold, in_plain_words, percent, points, proved, span
+from tacit.leak import OddsChange
 from tacit.privacy.files import Replaceable
 from tacit.report.chart import draw_leak, draw_utility
+from tacit.report.tradeoff import draw_tradeoff
 
 __all__ = ["PAGE", "render_page"]
 
@@ -28,6 +30,7 @@ _ABOUT = {
     "models": "A trained model is released with its weights.",
 }
 _TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "yes"}
+_LEAST = 1e-4  # probability at the left end of the axis
 _DARKEST = 0.5  # of a cell: more would drown its number
 
 
@@ -64,6 +67,7 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
             heat=_heat(result.curve),
             curves={name: (draw_leak(points), draw_utility(points)) for name, points in curves.items() if points},
             points_of=curves,
+            tradeoff=draw_tradeoff([(finding, _tone(finding)) for finding in result.ranked]),
         )
     )
 
@@ -80,17 +84,30 @@ def _environment(places: dict[int, str]) -> Environment:
         "percent": percent,
         "points": points,
         "proved": proved,
-        "gain": lambda difference: points(difference).removesuffix(" points"),
+        "change_of_odds": change_of_odds,
         "span": span,
-        "rates": tell_rates,
+        "fold": fold,
+        "same_class": _same_class,
         "words": in_plain_words,
         "tone": _tone,
         "short": _short,
-        "place": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
+        "place": _place,
         "shade": _shade,
         "anchor": lambda finding: places.get(id(finding), finding.surface),
     }
     return environment
+
+
+def _place(share: float) -> float:
+    """Return where a probability is drawn, in percent of the axis: by its log odds, so that 0.4% is seen."""
+    inside = min(max(share, _LEAST), 1 - _LEAST)
+    return round(50 + 50 * math.log(inside / (1 - inside)) / math.log((1 - _LEAST) / _LEAST), 2)
+
+
+def _same_class(earlier: Finding | None, change: OddsChange) -> OddsChange | None:
+    """Return what an earlier run measured for the same class."""
+    changes = () if earlier is None else earlier.leak.changes
+    return next((then for then in changes if then.name == change.name), None)
 
 
 def _tone(finding: Finding) -> str:
@@ -113,5 +130,8 @@ def _heat(curve: Sequence[Finding]) -> _Heat | None:
 
 
 def _shade(cell: Finding | None) -> str:
-    """Return how dark a cell is: from an advantage of one half on, as dark as its number allows."""
-    return "0" if cell is None else f"{0.04 + (_DARKEST - 0.04) * min(max(2 * cell.leak.advantage, 0.0), 1.0):.2f}"
+    """Return how dark a cell is: from a hundredfold change of odds on, as dark as its number allows."""
+    if cell is None or not cell.leak.changes:
+        return "0"
+    strength = math.log(max(cell.leak.changes[0].odds, 1.0)) / math.log(100)
+    return f"{0.04 + (_DARKEST - 0.04) * min(strength, 1.0):.2f}"

@@ -1,0 +1,66 @@
+"""A label of 12 people among 3,000: what accuracy cannot see, the answer, the page and the gate do."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from tacit.audit import AuditPlan, Limits, State, faults, run_audit
+from tacit.audit.source import Source
+from tacit.cli import main
+
+
+def people(rows, ill):
+    """A table in which so many people are ill, whatever their age."""
+    rng = np.random.default_rng(0)
+    sick = rng.permutation(rows) < ill
+    return pa.table({"age": rng.integers(20, 90, rows), "ill": np.where(sick, "yes", "no")})
+
+
+@pytest.fixture
+def audit(step_of):
+    def make(rows, ill, epsilon):
+        source = Source(name=f"people, {rows} rows", table=people(rows, ill), label="ill", features=("age",))
+        return run_audit(AuditPlan(steps=(step_of(source, "labels", epsilon=epsilon),), epsilons=()), seed=0)
+
+    return make
+
+
+@pytest.mark.parametrize("epsilon", [5, 8])
+def test_named_ill_people_are_a_no_and_the_gate_fails(tmp_path, capsys, epsilon):
+    pyarrow.csv.write_csv(people(3000, 12), tmp_path / "people.csv")
+    plan, page = tmp_path / "tacit.toml", tmp_path / "report.html"
+    plan.write_text(
+        f'[data]\nfile = "people.csv"\nlabel = "ill"\n[audit]\nepsilons = []\n[[labels]]\nepsilon = {epsilon}\n'
+    )
+    with pytest.raises(SystemExit) as end:
+        main(["audit", str(plan), "--seed", "0", "--fresh", "--json", "--fail-above", "odds=10", "--out", str(page)])
+    assert end.value.code == 1
+    told = json.loads(capsys.readouterr().out)
+    (found,), (fault,) = told["findings"], told["faults"]
+    assert (found["answer"], found["limit"]) == ("no", 10)
+    assert found["reason"].startswith("Suspicion of ill = yes goes from 0.4% to ")
+    assert found["reason"].removesuffix(".")[1:] in fault
+    assert told["verdict"]["headline"] == f"Do not hand out labels: {found['setting']}."
+    assert found["leak"]["advantage"] < 0.005, "control: points of accuracy see nothing"
+    worst = found["changes"][0]
+    assert (worst["class"], worst["share"]) == ("yes", 0.004)
+    assert worst["odds_interval"]["low"] > 10
+    assert worst["suspicion"] > 0.2
+    assert found["disclosure"]["epsilon"] == epsilon
+    assert found["reason"] in page.read_text()
+
+
+def test_a_strong_guarantee_of_many_rows_is_shown_to_be_below(audit):
+    run = audit(100_000, 20_000, 0.5)
+    assert run.findings[0].state is State.BELOW
+    assert faults(run, Limits(odds=10)) == ()
+
+
+@pytest.mark.parametrize(("epsilon", "state"), [(0.5, State.GUARANTEED), (2.5, State.UNKNOWN)])
+def test_too_few_rows_pass_by_guarantee_alone(audit, epsilon, state):
+    run = audit(300, 12, epsilon)
+    assert run.findings[0].state is state
+    assert bool(faults(run, Limits(odds=10))) == (state is State.UNKNOWN)
