@@ -117,7 +117,7 @@ def test_below_its_limits_the_audit_passes_and_leaves_summary_page_and_numbers(p
 
 
 def test_over_a_limit_it_fails_and_still_leaves_everything(passed, runner):
-    inputs = {"plan": "tacit.toml", "fail-above": "odds=10\nepsilon=0.5\n", "against": "old.json", "only": "labels"}
+    inputs = {"plan": "tacit.toml", "fail-above": "odds=10\nepsilon=0.5\n", "against": "old.json", "surfaces": "labels"}
     result = runner.run("Audit", seed="0", artifact="", **inputs)
     assert result.returncode == 1
     (fault,) = json.loads((runner.report / "audit.json").read_text())["faults"]
@@ -149,12 +149,12 @@ def test_a_complaint_is_no_markup_in_the_summary(mute):
     ("inputs", "arguments"),
     [
         ({}, []),
-        ({"plan": "a b.toml", "only": "labels,bags"}, ["--only=labels,bags", "--", "a b.toml"]),
+        ({"plan": "a b.toml", "surfaces": "labels,bags"}, ["--surfaces=labels,bags", "--", "a b.toml"]),
         ({"fail-above": " odds=10  epsilon=3\n"}, ["--fail-above=odds=10", "--fail-above=epsilon=3"]),
         ({"fail-above": "*"}, ["--fail-above=*"]),
         ({"plan": "--help"}, ["--", "--help"]),
         ({"seed": "1", "against": "old.json"}, ["--against=old.json", "--seed=1"]),
-        ({"plan": HOSTILE, "only": HOSTILE}, [f"--only={HOSTILE}", "--", HOSTILE]),
+        ({"plan": HOSTILE, "surfaces": HOSTILE}, [f"--surfaces={HOSTILE}", "--", HOSTILE]),
         ({"seed": HOSTILE, "against": HOSTILE}, [f"--against={HOSTILE}", f"--seed={HOSTILE}"]),
         ({"fail-above": HOSTILE}, [f"--fail-above={word}" for word in HOSTILE.split()]),
     ],

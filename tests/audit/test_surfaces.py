@@ -118,7 +118,7 @@ def test_a_table_that_a_release_cannot_be_made_of_is_refused_by_line_and_key(fol
     (folder / "low.toml").write_text(PLAN.replace('"*" = [0, 100]', '"age" = [0, 100]', 1))
     page = folder / "low.html"
     with pytest.raises(SystemExit) as end:
-        main(["audit", str(folder / "low.toml"), "--only", "features", "--fresh", "--out", str(page)])
+        main(["audit", str(folder / "low.toml"), "--surfaces", "features", "--fresh", "--out", str(page)])
     assert end.value.code == 2
     assert "low.toml, line 18, features.ranges: ranges must have a range for column 'pulse'" in capsys.readouterr().err
     assert not page.exists()

@@ -83,16 +83,16 @@ def test_json_alone_on_stdout_and_two_runs_compared(run, capsys, tmp_path):
 
 def test_the_summary_rounds_epsilon_up_and_counts_one_release_as_one(run, tmp_path, capsys):
     (tmp_path / "tacit.toml").write_text(PLAN.replace("epsilon = 1.0", "epsilon = 1.2341"))
-    assert run("--only", "labels") == 0
+    assert run("--surfaces", "labels") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "epsilon 1.24 " in said
     assert "The one release of Iris, 150 rows: epsilon 1.235 for one label." in said
 
 
 def test_limits(run, capsys):
-    assert run("--only", "labels", "--fail-above", "epsilon=1") == 0
+    assert run("--surfaces", "labels", "--fail-above", "epsilon=1") == 0
     assert capsys.readouterr().err == "", "no bar, nor an empty line for one, where there is no terminal"
-    assert run("--only", "labels", "--fail-above", "epsilon=0.5") == 1
+    assert run("--surfaces", "labels", "--fail-above", "epsilon=0.5") == 1
     assert "Failed: Iris, 150 rows: the total privacy cost is epsilon 1" in capsys.readouterr().err
     assert "Failed: Iris, 150 rows: the total privacy cost is epsilon 1" in run.page.read_text()
 
@@ -100,7 +100,7 @@ def test_limits(run, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--only", "moon"), "only must name surfaces among"),
+        (("--surfaces", "moon"), "surfaces must name surfaces among"),
         (("--fail-above", "leak=1"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
         (("--fail-above", "odds=much"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
         (("--fail-above", "advantage=2"), "advantage must be a share"),

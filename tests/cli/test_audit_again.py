@@ -107,7 +107,7 @@ def test_the_commands_on_the_page_give_the_numbers_again(first, folder, capsys):
     for command in again:
         assert call(*shlex.split(command)[1:]) == 0
         repeated = json.loads(capsys.readouterr().out)
-        only = re.search(r"--only (\w+)", command)
+        only = re.search(r"--surfaces (\w+)", command)
         assert numbers(repeated) == numbers(first, only[1] if only else None)
         if not only:
             assert repeated["totals"] == first["totals"]

@@ -123,6 +123,15 @@ def test_another_plan_other_rows_and_again_are_charged(kind, plan, ledger):
     assert ask(kind, plan, ledger).repeated  # the newest one
 
 
+def test_a_refusal_leaves_nothing_in_the_store(kind, plan, ledger, tmp_path):
+    for _ in range(3):
+        ask(kind, plan, ledger, again=True)
+    before = set((tmp_path / "ledger.db.releases").iterdir())
+    with pytest.raises(LedgerError, match="so nothing was charged"):
+        ask(kind, kind.plan_type(label="ill", epsilon=1, features=("age",)), ledger)
+    assert set((tmp_path / "ledger.db.releases").iterdir()) == before
+
+
 def test_again_after_a_failed_draw_is_not_a_second_charge(kind, plan, ledger):
     broken = Drawer(None, plan)
     with pytest.raises(TypeError):

@@ -51,7 +51,7 @@ def test_page_says_what_matters(page, result):
     assert f"{result.worst.reason} What to do: Instead, release log loss with Laplace noise" in said
     assert "After 176 submissions (36 days at 5 per day) 100% of 2,201 labels are guessed correctly" in said
     assert "Seeded noise is not private" in said
-    assert "tacit audit --only scores --seed 0 --fresh --json --out again.html" in said
+    assert "tacit audit --surfaces scores --seed 0 --fresh --json --out again.html" in said
 
 
 def test_every_number_of_a_release_has_its_interval_and_method(page, result):
@@ -71,7 +71,7 @@ def test_json_has_an_interval_for_every_measured_number(result):
         assert {"interval", "advantage_interval"} <= set(finding["leak"])
         assert finding["baseline_interval"]["low"] <= finding["leak"]["baseline"]
         assert {"interval", "unprotected_interval", "cost_interval", "method"} <= set(finding["utility"])
-        assert finding["command"].startswith("tacit audit --only scores")
+        assert finding["command"].startswith("tacit audit --surfaces scores")
 
 
 def test_one_epsilon_is_one_column_of_the_heat_map(labels):

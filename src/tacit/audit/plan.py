@@ -126,12 +126,12 @@ class AuditPlan:
         unknown = [name for name in surfaces if name not in SURFACES]
         if unknown:
             raise InvalidInput(
-                f"must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}", field="only"
+                f"must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}", field="surfaces"
             )
         absent = [name for name in surfaces if name not in self.surfaces]
         if absent:
             raise InvalidInput(
-                f"must name surfaces that the plan has a release for, got {', '.join(absent)}", field="only"
+                f"must name surfaces that the plan has a release for, got {', '.join(absent)}", field="surfaces"
             )
         return replace(self, steps=tuple(step for step in self.steps if not surfaces or step.surface in surfaces))
 
@@ -139,9 +139,9 @@ class AuditPlan:
         """Return the command that measures some surfaces again; with a seed, to the last digit."""
         if not self.command:
             return f"run_audit(plan.only({list(surfaces)!r}), seed={seed})"
-        only = f" --only {','.join(surfaces)}" if surfaces else ""
+        chosen = f" --surfaces {','.join(surfaces)}" if surfaces else ""
         seeded = "" if seed is None else f" --seed {seed}"
-        return f"{self.command}{only}{seeded} --fresh --json --out again.html"
+        return f"{self.command}{chosen}{seeded} --fresh --json --out again.html"
 
 
 def bundled_plan() -> AuditPlan:

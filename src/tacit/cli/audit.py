@@ -34,7 +34,7 @@ def audit(
     out: Annotated[
         Path, typer.Option(help="Where to write the page; it replaces an earlier page, but no other file.")
     ] = Path("report.html"),
-    only: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
+    surfaces: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
     seed: Annotated[
         int | None,
         typer.Option(
@@ -65,7 +65,7 @@ def audit(
     Exit status: 0; 1 above a limit or too few rows to tell, or a violated guarantee; 2 wrong input;
     3 a surface was skipped; 130 interrupted.
 
-    Example: tacit audit --only scores --seed 0 --out report.html
+    Example: tacit audit --surfaces scores --seed 0 --out report.html
 
     Example: tacit audit tacit.toml --fail-above odds=10 --fail-above epsilon=3 --json > audit.json
     """
@@ -80,7 +80,7 @@ def audit(
     check_out(out, plan, against, written="HTML", force=True, over=PAGE)
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(
-        [name.strip() for name in only.split(",") if name.strip()]
+        [name.strip() for name in surfaces.split(",") if name.strip()]
     )
     limits = _limits(planned, fail_above or [])
     result: AuditResult = _run(replace(planned, limits=limits), seed=seed, cache=cache, fresh=fresh)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tacit.cli.options import check_named
+from tacit.cli.options import check_named, naming
 
 if TYPE_CHECKING:
     from tacit.audit.suggestions import Suggestions
@@ -63,7 +63,8 @@ def init(
     from tacit.privacy.words import split_words
 
     check_named(out)
-    check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
+    with naming("out"):
+        check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
     rows = read_rows(open_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from typing import IO
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
@@ -40,10 +41,18 @@ class ReleaseStore:
 
     @contextmanager
     def locked(self, name: str, *, wait: bool = True) -> Iterator[None]:
-        """Hold a lock that ends with its process; whoever asks for the same one waits, or gets a BlockingIOError."""
-        with (self.folder / f"{name}.lock").open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+        """Hold a lock that ends with its process; whoever asks for the same one waits, or gets a BlockingIOError.
+
+        Its file is removed if the holder raises: a refusal leaves nothing in the store.
+        """
+        path, held = self.folder / f"{name}.lock", False
+        while not held:
+            with path.open("ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held = _is_file_at(path, file)  # another holder may have removed it
+                if held:
+                    with _removed_on_error(path):
+                        yield
 
     def path(self, file: str) -> Path:
         """Return the path of a release in the store."""
@@ -83,6 +92,22 @@ class ReleaseStore:
         with write_folder(out, force=force) as folder:
             for member in source.iterdir():
                 shutil.copyfile(member, folder / member.name)
+
+
+def _is_file_at(path: Path, file: IO[bytes]) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _removed_on_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def name_of(request: str, entry: str) -> str:

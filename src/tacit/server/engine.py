@@ -77,6 +77,8 @@ class Engine(Access):
     def open(cls, settings: ServerSettings) -> Engine:
         """Open a server's data, or make them where there are none; start its writer."""
         _check_key_is_kept(settings)
+        if settings.folder.exists() and not settings.folder.is_dir():
+            raise InvalidInput(f"must be a folder, {settings.folder} is a file", field="folder")
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_copies(settings.folder)
         return cls(settings, key=ServerKey.find(settings.key_location))
