@@ -179,7 +179,7 @@ def test_an_entry_that_resumes_leaves_one_draw_in_the_store(kind, plan, ledger, 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "deliver", stopped)
+        patched.setattr(Payment, "record_delivery", stopped)
         with pytest.raises(KeyboardInterrupt):
             ask(kind, plan, ledger)
     assert len(kept_in(tmp_path)) == 1
@@ -202,7 +202,7 @@ def test_a_voided_charge_is_not_found_again(kind, plan, ledger):
 
 def test_what_was_drawn_for_a_voided_charge_is_removed(kind, plan, ledger, tmp_path, monkeypatch):
     with monkeypatch.context() as killed:
-        killed.setattr(Ledger, "deliver", lambda *_: 1 / 0)  # drawn, and never recorded
+        killed.setattr(Payment, "record_delivery", lambda *_: 1 / 0)  # drawn, and never recorded
         with pytest.raises(ZeroDivisionError):
             ask(kind, plan, ledger)
     assert len(kept_in(tmp_path)) == 1
