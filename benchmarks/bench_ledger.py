@@ -19,7 +19,7 @@ from sqlalchemy import insert
 from benchmarks.timing import timed_row
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.fingerprint import fingerprints
 from tacit.privacy.ledger.rows import seal
@@ -59,7 +59,7 @@ def _fast_forward(ledger: Ledger, guarantees: list[Guarantee], *, start: int) ->
     """Write charges without a transaction for each: the state is that of as many single charges."""
     with ledger.transaction() as rows:
         book = DataSetAccounts.find(rows, "adult", lock=True)
-        account: Account = book.account("all")
+        account: PrivacyAccount = book.account("all")
         lines = []
         for number, guarantee in enumerate(guarantees, start=start + 1):
             account = account.add(guarantee)

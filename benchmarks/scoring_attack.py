@@ -28,7 +28,7 @@ from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import Guarantee
 from tacit.scores.metrics import Accuracy, LogLoss, Metric
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.server import CompetitionPlan, CompetitionTerms, Engine, Rules, ServerSettings
+from tacit.server import CompetitionPlan, CompetitionTerms, Rules, ScoringEngine, ServerSettings
 from tacit.server.app import running
 from tacit.server.replay import prior_of, replay_attack
 
@@ -76,7 +76,7 @@ def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) ->
     data = load()
     columns = [data.table.column(feature).to_pylist() for feature in data.features]
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
-        engine = Engine.open(ServerSettings(folder=Path(folder)))
+        engine = ScoringEngine.open(ServerSettings(folder=Path(folder)))
         try:
             rules = _rules(metric, policy)
             engine.create_competition(

@@ -34,7 +34,7 @@ from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Laplace
-from tacit.server import CompetitionPlan, Engine, RequestRate, Rules, ServerLimits, ServerSettings
+from tacit.server import CompetitionPlan, RequestRate, Rules, ScoringEngine, ServerLimits, ServerSettings
 from tacit.server.app import serve
 from tacit.server.demo import create_titanic, titanic_terms
 from tacit.server.schema import SUBMISSION, TEAM
@@ -55,7 +55,7 @@ def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
     each = submissions // TEAMS + TEAMS
     plan = CompetitionPlan(epsilon=each / 100, submissions=each)
     rules = Rules(plan=plan, per_day=None, public_fraction=1.0, teams=TEAMS)
-    engine = Engine.open(settings_of(folder, database))
+    engine = ScoringEngine.open(settings_of(folder, database))
     create_titanic(engine, terms=titanic_terms(rules=rules))
     tokens = [engine.register(engine.invite("titanic"), name=f"Team {i}").token for i in range(TEAMS)]
     engine.close()
@@ -165,7 +165,7 @@ def _fresh(database: str | None) -> Iterator[str | None]:
 def _account(folder: Path, database: str | None) -> dict[str, Any]:
     """Compare what wrk was told with what is stored and charged."""
     told = [json.loads(line) for path in folder.glob("acknowledged-*.txt") for line in path.read_text().splitlines()]
-    engine = Engine.open(settings_of(folder, database))
+    engine = ScoringEngine.open(settings_of(folder, database))
     with engine._database.reading() as connection:
         rows = connection.execute(select(SUBMISSION.c.key, SUBMISSION.c.text)).all()
         counts = dict(connection.execute(select(SUBMISSION.c.team, func.count()).group_by(SUBMISSION.c.team)).all())

@@ -34,7 +34,7 @@ from tacit.data.view import TableView
 from tacit.leak import Leak
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.records import Receipt
-from tacit.privacy.ledger.requests import Charge
+from tacit.privacy.ledger.requests import ReleaseCharge
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
@@ -42,7 +42,7 @@ SECTION = re.compile(r"(?<=<!-- walk -->\n).*?(?=<!-- end of walk -->)", flags=r
 SOURCE = str(Path(tacit.__file__).parent) + os.sep
 BATCH, REST = 1 << 16, 997  # two batches, of lengths that nothing else has
 LENGTHS = (BATCH, REST, BATCH + REST)
-CHARGE = (Guarantee, Charge, Receipt)
+CHARGE = (Guarantee, ReleaseCharge, Receipt)
 FINDING = (Step, Leak, Finding)
 
 Carries = Callable[[object], bool]

@@ -39,12 +39,12 @@ from benchmarks.data_sets import adult, criteo, talkingdata
 from tacit.bags.learners import (
     MLP,
     AdditiveModel,
+    BatchTraining,
     Cross,
     EasyLabels,
     Lbfgs,
     ProportionLoss,
     RandomBagModel,
-    Training,
     UnbiasedObjective,
 )
 from tacit.bags.learners.random_bags import BagObjective
@@ -68,7 +68,7 @@ REPEATS = 3
 SINGLE = "single columns, totals"
 STRENGTHS = (1e-4, 1e-3, 1e-2)
 SOLVER = Lbfgs(tolerance=1e-6)
-NETWORK = Training(epochs=5, batch_rows=512, rate=0.01, device="cpu")
+NETWORK = BatchTraining(epochs=5, batch_rows=512, rate=0.01, device="cpu")
 BAG_OBJECTIVES: dict[str, BagObjective | EasyLabels] = {
     "proportions": ProportionLoss(),
     "soft labels": EasyLabels(),

@@ -7,7 +7,7 @@ import pytest
 
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms import consistency
-from tacit.bags.mechanisms.consistency import Projection, make_consistent, tie_by_keys, tie_by_rows
+from tacit.bags.mechanisms.consistency import ConsistencyProjection, make_consistent, tie_by_keys, tie_by_rows
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
@@ -119,9 +119,9 @@ def test_exact_totals_stay_as_they_are():
     frame = make(a=3, b=2)
     exact = curate(frame, by=["a", "b"], label="y", loss=LogisticLoss())
     assert make_consistent(exact).release is exact
-    whitened = Projection(matrix=tie_by_rows(exact.partitions, frame), ties=False)
+    whitened = ConsistencyProjection(matrix=tie_by_rows(exact.partitions, frame), ties=False)
     np.testing.assert_allclose(whitened.apply(stacked(exact)), stacked(exact), atol=1e-9)
-    tied = Projection(matrix=tie_by_keys(exact.partitions), ties=True)
+    tied = ConsistencyProjection(matrix=tie_by_keys(exact.partitions), ties=True)
     np.testing.assert_allclose(tied.apply(stacked(exact)), stacked(exact), atol=1e-9)
 
 
@@ -132,7 +132,7 @@ def test_regrouped_bags_are_tied_by_what_holds(sizes, known):
     frame = make(a=5, b=4, c=6)
     exact = curate(frame, by=[("a", "b"), ("b", "c"), ("b",)], label="y", loss=LogisticLoss(), sizes=sizes)
     matrix = tie_by_rows(exact.partitions, frame) if known else tie_by_keys(exact.partitions)
-    made = Projection(matrix=matrix, ties=not known).apply(stacked(exact))
+    made = ConsistencyProjection(matrix=matrix, ties=not known).apply(stacked(exact))
     np.testing.assert_allclose(made, stacked(exact), atol=1e-8)
 
 

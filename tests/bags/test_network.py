@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from tacit.bags.learners import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridge, Training, Tree
+from tacit.bags.learners import MLP, AdditiveModel, BatchTraining, Cross, Module, NoiseRidge, Ridge, Tree
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
@@ -144,7 +144,7 @@ def test_a_network_after_400_steps_is_that_of_the_labels(naive, name):
     labels = naive.labels(frame, loss)
     frame["row"] = np.arange(len(frame))
     parts = [MLP(("a", "b"), hidden=(4,), embedding=2), MLP(("b", "c"), hidden=(4,), embedding=2)]
-    settings = Training(
+    settings = BatchTraining(
         epochs=400, batch_rows=None, rate=0.1, optimizer=lambda p, rate: torch.optim.SGD(p, lr=rate), **CPU
     )
     fits = [
@@ -162,7 +162,7 @@ def test_crosses_by_batches_reach_the_exact_fit(naive):
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
     exact = AdditiveModel(penalty=Ridge(l2=1.0)).fit(release, frame).predict_proba(frame)
     slow = AdditiveModel(
-        penalty=Ridge(l2=1.0), solver=Training(epochs=400, batch_rows=None, rate=0.05, **CPU), random_state=0
+        penalty=Ridge(l2=1.0), solver=BatchTraining(epochs=400, batch_rows=None, rate=0.05, **CPU), random_state=0
     ).fit(release, frame)
     np.testing.assert_allclose(slow.predict_proba(frame), exact, atol=1e-3)
 
@@ -173,7 +173,7 @@ def test_networks_learn_and_generalize_to_new_combinations(naive):
     release = naive.release(frame, labels, [("a", "b", "c")], loss)
     test = naive.rows(2000, seed=7)
     truth = naive.labels(test, loss, seed=8)
-    model = AdditiveModel(parts=[MLP(("a", "b", "c"))], solver=Training(epochs=20, device="cpu"), random_state=0)
+    model = AdditiveModel(parts=[MLP(("a", "b", "c"))], solver=BatchTraining(epochs=20, device="cpu"), random_state=0)
     found = model.fit(release, frame).mean_loss(test, truth)
     base = -np.mean(np.where(truth, np.log(labels.mean()), np.log(1 - labels.mean())))
     assert found < base - 0.05
@@ -187,7 +187,7 @@ def test_streaming_from_a_file_is_training_in_memory(naive, tmp_path):
     release = naive.release(frame, labels, [("a", "b")], loss)
     path = tmp_path / "rows.parquet"
     frame.to_parquet(path)
-    settings = Training(epochs=50, batch_rows=None, rate=0.05, block_rows=128, **CPU)
+    settings = BatchTraining(epochs=50, batch_rows=None, rate=0.05, block_rows=128, **CPU)
     seen = []
     streamed = AdditiveModel(parts=[MLP(("a", "b"))], solver=settings, random_state=1)
     streamed.fit(release, path, progress=lambda done, of: seen.append((done, of)))
@@ -202,7 +202,7 @@ def test_mini_batches_of_a_stream_reach_the_same_model(naive, tmp_path):
     release = naive.release(frame, labels, [("a", "b")], loss)
     path = tmp_path / "rows.parquet"
     frame.to_parquet(path)
-    settings = Training(epochs=60, batch_rows=100, rate=0.02, block_rows=300, device="cpu")
+    settings = BatchTraining(epochs=60, batch_rows=100, rate=0.02, block_rows=300, device="cpu")
     streamed = AdditiveModel(parts=[Cross(("a", "b"))], solver=settings, random_state=1).fit(release, path)
     exact = AdditiveModel(parts=[Cross(("a", "b"))]).fit(release, frame)
     np.testing.assert_allclose(streamed.predict_proba(frame), exact.predict_proba(frame), atol=0.05)
@@ -212,7 +212,7 @@ def test_recalibration_meets_the_released_total(naive):
     frame, loss = naive.rows(1000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
-    settings = Training(epochs=1, batch_rows=50, rate=0.3, **CPU)
+    settings = BatchTraining(epochs=1, batch_rows=50, rate=0.3, **CPU)
     fits = {
         on: AdditiveModel(parts=[MLP(("a", "b"))], solver=settings, recalibrate=on, random_state=0).fit(release, frame)
         for on in (False, True)
@@ -227,7 +227,7 @@ def test_noise_is_not_learned_by_networks(naive):
     test = naive.rows(2000, seed=9)
     truth = naive.labels(test, loss, seed=10)
     noised = naive.release(frame, labels, [("a", "b", "c")], loss, noise=12.0, rng=np.random.default_rng(0))
-    settings = Training(epochs=40, batch_rows=500, rate=0.02, device="cpu")
+    settings = BatchTraining(epochs=40, batch_rows=500, rate=0.02, device="cpu")
     losses = {
         name: AdditiveModel(parts=[MLP(("a", "b", "c"))], penalty=penalty, solver=settings, random_state=0)
         .fit(noised, frame)
@@ -241,7 +241,7 @@ def test_a_fitted_network_is_pickled_and_refitted_alike(naive):
     frame, loss = naive.rows(200), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
     make = lambda: AdditiveModel(  # noqa: E731
-        parts=[MLP(("a", "b"))], solver=Training(epochs=2, device="cpu"), random_state=5
+        parts=[MLP(("a", "b"))], solver=BatchTraining(epochs=2, device="cpu"), random_state=5
     ).fit(release, frame)
     model = make()
     np.testing.assert_array_equal(model.predict_proba(frame), make().predict_proba(frame))
@@ -272,7 +272,7 @@ def test_two_processes_give_the_result_of_one(naive, tmp_path, monkeypatch):
     """This process is the first of the two; ``torchrun`` sets the same variables."""
     frame, loss = naive.rows(401), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
-    settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
+    settings = BatchTraining(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
     model = AdditiveModel(parts=[MLP(("a", "b"), hidden=(4,)), MLP(("c",))], solver=settings, random_state=2)
     rows = tmp_path / "rows.parquet"
     frame.to_parquet(rows)

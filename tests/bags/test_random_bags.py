@@ -13,10 +13,10 @@ from sklearn.exceptions import NotFittedError
 from papers.label_bags.theory import PrintedObjective, printed_objective
 from tacit.bags.learners import (
     BagMeanObjective,
+    BatchTraining,
     EasyLabels,
     ProportionLoss,
     RandomBagModel,
-    Training,
     UnbiasedObjective,
 )
 from tacit.bags.learners.random_bags import (
@@ -258,7 +258,7 @@ def test_a_network_is_learned_from_bags(objective):
     rng = np.random.default_rng(0)
     table, y = data(rng, 4000, LogisticLoss())
     release = make_release(LogisticLoss(), y, bags_of(rng, 4000, 4))
-    settings = Training(epochs=10, batch_rows=256, device="cpu")
+    settings = BatchTraining(epochs=10, batch_rows=256, device="cpu")
     model = RandomBagModel(objective, hidden=(16,), training=settings, random_state=0).fit(release, table)
     assert model.score(table, y) > 0.72
     again = pickle.loads(pickle.dumps(model))

@@ -16,7 +16,7 @@ from tacit.bags.partition.tables import partition_of, partition_table
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy import folders as folder
 from tacit.privacy.folders import KEY
-from tacit.privacy.releases.header import Header
+from tacit.privacy.releases.header import ReleaseHeader
 
 ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 MERGED = Partition(
@@ -66,7 +66,9 @@ def rewrite(place, change):
     path = place / "manifest.json"
     document = json.loads(path.read_text())[KEY]
     change(document)
-    header, members = Header.unsealed(Header.sealed(_Stated(document), document["members"]), source="test")
+    header, members = ReleaseHeader.unsealed(
+        ReleaseHeader.sealed(_Stated(document), document["members"]), source="test"
+    )
     path.write_text(json.dumps({KEY: header.sealed(members)}))
 
 

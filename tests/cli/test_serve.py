@@ -21,7 +21,7 @@ from tacit.cli.serve import app as serve
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Ladder, Rounded
-from tacit.server import Engine, ServerSettings
+from tacit.server import ScoringEngine, ServerSettings
 from tacit.server.app import running
 from tacit.server.client import ServerClient
 from tests.server.rules import rules_of
@@ -33,7 +33,7 @@ TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    engine = Engine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
+    engine = ScoringEngine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
     with running(engine) as url:
         yield url, engine
     engine.close()

@@ -26,7 +26,7 @@ from tacit.leak import (
     largest_advantage,
 )
 from tacit.privacy import InvalidInput, NoGuarantee
-from tacit.privacy.releases import Header, TableMember
+from tacit.privacy.releases import ReleaseHeader, TableMember
 
 SURE, Z = 1e-6, 4.9
 ROWS = 40_000
@@ -46,7 +46,7 @@ def released(labels, classes, rng, *, epsilon=1.0, prior=None, mechanism="rr", m
 
 def table_release(column, settled, *, epsilon=1.0, guarantee=None, **asked):
     plan = Plan(label="y", epsilon=epsilon, **asked)
-    header = Header(
+    header = ReleaseHeader(
         surface="labels", plan=plan.to_json(), settled=settled, guarantee=guarantee or plan.guarantee(), seeded=True
     )
     return Release(header=header, members={"rows": TableMember(pa.table({"label": column}))})

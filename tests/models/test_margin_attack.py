@@ -13,7 +13,7 @@ from tacit.models.attacks.span import attack_weights, find_span
 from tacit.models.margin.fit import fit_margin
 from tacit.models.network import TwoLayerReLU
 from tacit.models.theory.kernel import bound_outputs
-from tacit.models.theory.orthogonal import Coverage, least_margin
+from tacit.models.theory.orthogonal import MarginCoverage, least_margin
 from tacit.privacy import InvalidInput
 
 
@@ -44,7 +44,7 @@ def test_membership_in_a_thousand_dimensions(high, kind):
     assert found.leak.advantage > 0.99
     assert found.leak.advantage_interval.low > 0.7
     assert found.leak.bound is None, "points of one network prove no epsilon"
-    assert found.coverage is Coverage.PROVED
+    assert found.coverage is MarginCoverage.PROVED
     assert found.margin == pytest.approx(1.0)
 
 

@@ -20,7 +20,7 @@ from tacit.models.releases.onnx_graph import read_graph
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
 from tacit.privacy.loss import PureLoss
-from tacit.privacy.releases import Header
+from tacit.privacy.releases import ReleaseHeader
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
@@ -35,7 +35,9 @@ def _header(guarantee=ONE, plan=None, **settled):
     plan = plan or Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:width=4,epochs=1")
     run = {"noise": 5.0, "rate": 0.1, "steps": 10, "rows": 100, "batch_size": 10, "classes": [0, 1], **settled}
     encoder = Encoder.of_numbers(FEATURES).to_json()
-    return Header(surface="models", plan=plan.to_json(), settled=run, guarantee=guarantee, seeded=True, encoder=encoder)
+    return ReleaseHeader(
+        surface="models", plan=plan.to_json(), settled=run, guarantee=guarantee, seeded=True, encoder=encoder
+    )
 
 
 def _release(guarantee=ONE, network=NETWORK, **changes):

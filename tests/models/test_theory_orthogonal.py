@@ -8,7 +8,7 @@ import pytest
 from tacit.models.network import TwoLayerReLU
 from tacit.models.theory.kernel import bound_outputs, judge_coverage
 from tacit.models.theory.orthogonal import (
-    Coverage,
+    MarginCoverage,
     Orthogonality,
     effective_dimension,
     least_margin,
@@ -177,13 +177,15 @@ def test_where_twenty_points_on_the_sphere_are_proved():
 def test_coverage():
     rng = np.random.default_rng(3)
     X, y = sphere(rng, 20, 1000), rng.choice([-1, 1], 20)
-    assert judge_coverage(X, y, fresh=sphere(rng, 200, 1000)) is Coverage.PROVED
-    assert judge_coverage(X) is Coverage.EXPECTED, "without labels only Theorem 4.2 is left"
-    assert judge_coverage(X, y, fresh=X[:1]) is Coverage.EXPECTED, "a training point is not below the margin"
-    assert judge_coverage(10 * np.eye(3)) is Coverage.PROVED
-    assert judge_coverage(10 * np.eye(3), fresh=[[10.0, 0, 0]]) is Coverage.EXPECTED
-    assert judge_coverage(np.eye(3)[:1], [1]) is Coverage.PROVED
-    assert judge_coverage(sphere(rng, 20, 1000) + 30, y) is Coverage.NOT_COVERED, "one direction that all points share"
+    assert judge_coverage(X, y, fresh=sphere(rng, 200, 1000)) is MarginCoverage.PROVED
+    assert judge_coverage(X) is MarginCoverage.EXPECTED, "without labels only Theorem 4.2 is left"
+    assert judge_coverage(X, y, fresh=X[:1]) is MarginCoverage.EXPECTED, "a training point is not below the margin"
+    assert judge_coverage(10 * np.eye(3)) is MarginCoverage.PROVED
+    assert judge_coverage(10 * np.eye(3), fresh=[[10.0, 0, 0]]) is MarginCoverage.EXPECTED
+    assert judge_coverage(np.eye(3)[:1], [1]) is MarginCoverage.PROVED
+    assert judge_coverage(sphere(rng, 20, 1000) + 30, y) is MarginCoverage.NOT_COVERED, (
+        "one direction that all points share"
+    )
 
 
 def test_effective_dimension_of_a_sphere_is_its_dimension():

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from tacit.privacy import Guarantee, InvalidInput, Ledger, LedgerError, NoGuarantee, Unit
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.payment import Payment
 from tacit.privacy.plan import Plan
-from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+from tacit.privacy.releases import DocumentMember, Release, ReleaseHeader, TableMember
 from tacit.privacy.targets import Overwrite
 from tests.killing import put_on_disk, states_on_disk
 
@@ -53,12 +53,12 @@ class Drawer:
         rows = TableMember(pa.table({"label": [os.urandom(8).hex()]}))
         members = {"rows": rows} if self.kind is ToyFile else {"rows": rows, "about": DocumentMember({"n": 1})}
         return self.kind(
-            header=Header(surface="toy", plan=self.plan.to_json(), guarantee=ONE, seeded=False), members=members
+            header=ReleaseHeader(surface="toy", plan=self.plan.to_json(), guarantee=ONE, seeded=False), members=members
         )
 
 
 def request(plan, *, rows=ROWS, guarantee=ONE, seeded=False):
-    return Request(plan=plan, guarantee=guarantee, seeded=seeded, rows=lambda: [rows], private=["ill"])
+    return ReleaseRequest(plan=plan, guarantee=guarantee, seeded=seeded, rows=lambda: [rows], private=["ill"])
 
 
 def drawn_label(path, kind):
@@ -143,7 +143,7 @@ def test_again_after_a_failed_draw_is_not_a_second_charge(kind, plan, ledger):
 def test_an_entry_pays_for_its_own_guarantee_alone(kind, plan, ledger):
     with pytest.raises(TypeError):
         ask(kind, plan, ledger, draw=Drawer(None, plan))
-    more = Request(
+    more = ReleaseRequest(
         plan=kind.plan_type(label="ill", epsilon=3),
         guarantee=Guarantee(unit=Unit.LABEL, epsilon=3.0),
         seeded=False,
@@ -285,7 +285,7 @@ def test_a_seeded_release_and_one_without_a_guarantee_are_not_paid_for(plan, led
 
 
 def test_rows_without_an_order_resume_by_their_entry(kind, plan, ledger):
-    asked = Request(plan=plan, guarantee=ONE, seeded=False, rows=None, private=["ill"])
+    asked = ReleaseRequest(plan=plan, guarantee=ONE, seeded=False, rows=None, private=["ill"])
     broken = Drawer(kind, plan)
     broken.kind = None
     with pytest.raises(InvalidInput, match="dataset must name what to charge"):

@@ -23,14 +23,14 @@ from tacit.privacy import (
     compose,
     compose_parallel,
 )
-from tacit.privacy.ledger import Ledger, Part
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger import DataSetPart, Ledger
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import seal
 from tacit.privacy.ledger.schema import ENTRY
 
 LABELS = [0, 1, 1, 0, 1]
-PARTS = [Part(name="train", rows=range(0, 3)), Part(name="test", rows=range(3, 5))]
+PARTS = [DataSetPart(name="train", rows=range(0, 3)), DataSetPart(name="test", rows=range(3, 5))]
 
 
 def label(epsilon, delta=0.0, **more):
@@ -184,7 +184,7 @@ class TestCharge:
 
     def test_kinds_of_texts_and_numbers_are_sealed_as_they_are_read(self, ledger):
         """A text of NumPy, or True for version 1, was sealed as such and read as plain: the ledger was damaged."""
-        parts = [Part(name=np.str_("train"), rows=range(0, 3)), Part(name="test", rows=range(3, 5))]
+        parts = [DataSetPart(name=np.str_("train"), rows=range(0, 3)), DataSetPart(name="test", rows=range(3, 5))]
         register(ledger, name=np.str_("adult"), parts=parts)
         for version in (np.int64(1), True):
             ledger.charge(np.str_("adult"), label(0.25), purpose=np.str_("totals"), parts=["train"], version=version)
@@ -264,12 +264,12 @@ class TestRegister:
             ({"name": ""}, "name must be one line"),
             ({"data": []}, "at least one row"),
             ({"data": [1, "a"]}, "columns of one type"),
-            ({"parts": [Part(name="a"), Part(name="a")]}, "parts must have different names, got a, a"),
+            ({"parts": [DataSetPart(name="a"), DataSetPart(name="a")]}, "parts must have different names, got a, a"),
             (
-                {"parts": [PARTS[1], Part(name="c", rows=range(2, 4))]},
+                {"parts": [PARTS[1], DataSetPart(name="c", rows=range(2, 4))]},
                 "share no row, but c .* and test starts at row 3",
             ),
-            ({"parts": [Part(name="a", rows=range(0, 6))]}, "within the data's 5 rows, got stop 6"),
+            ({"parts": [DataSetPart(name="a", rows=range(0, 6))]}, "within the data's 5 rows, got stop 6"),
         ],
     )
     def test_terms_that_make_no_sense(self, ledger, changed, sentence):
@@ -279,14 +279,18 @@ class TestRegister:
     @pytest.mark.parametrize("rows", [range(3, 3), range(-1, 2), range(0, 4, 2), range(4, 0, -1)])
     def test_a_part_is_a_run_of_rows(self, rows):
         with pytest.raises(InvalidInput, match="part a must have rows"):
-            Part(name="a", rows=rows)
+            DataSetPart(name="a", rows=rows)
 
     def test_a_part_cannot_be_called_all(self):
         with pytest.raises(InvalidInput, match="must not be 'all'"):
-            Part(name="all")
+            DataSetPart(name="all")
 
     def test_parts_that_touch_share_no_row(self, ledger):
-        parts = [Part(name="b", rows=range(3, 5)), Part(name="a", rows=range(0, 3)), Part(name="rest")]
+        parts = [
+            DataSetPart(name="b", rows=range(3, 5)),
+            DataSetPart(name="a", rows=range(0, 3)),
+            DataSetPart(name="rest"),
+        ]
         assert [part.rows for part in register(ledger, parts=parts).parts] == [range(3, 5), range(0, 3), None]
 
     def test_a_name_is_given_once(self, ledger):
@@ -636,9 +640,9 @@ class TestManyCharges:
         before = ledger.statement("adult").spent
         assert 9 < before < 10
         compositions = []
-        original = Account.add
-        monkeypatch.setattr(Account, "add", lambda *given: compositions.append(given) or original(*given))
-        monkeypatch.setattr(Account, "of", None)  # a charge that looked at old charges would need it
+        original = PrivacyAccount.add
+        monkeypatch.setattr(PrivacyAccount, "add", lambda *given: compositions.append(given) or original(*given))
+        monkeypatch.setattr(PrivacyAccount, "of", None)  # a charge that looked at old charges would need it
         receipt = ledger.charge("adult", small, purpose="one more")
         monkeypatch.undo()
         assert (receipt.id, len(compositions)) == ("adult/10001", 1)
@@ -650,10 +654,13 @@ class TestManyCharges:
 
     @pytest.mark.slow
     def test_ten_thousand_additions_are_one_composition(self):
-        small, account = label(0.018), Account.of([], delta=1e-6)
+        small, account = label(0.018), PrivacyAccount.of([], delta=1e-6)
         for _ in range(10_000):
             account = account.add(small)
-        one_by_one, at_once = account.spent(delta=1e-6), Account.of([small] * 10_000, delta=1e-6).spent(delta=1e-6)
+        one_by_one, at_once = (
+            account.spent(delta=1e-6),
+            PrivacyAccount.of([small] * 10_000, delta=1e-6).spent(delta=1e-6),
+        )
         assert one_by_one == pytest.approx(at_once, rel=1e-5)
         assert account.add(small).spent(delta=1e-6) != pytest.approx(one_by_one, rel=1e-5)  # control
 

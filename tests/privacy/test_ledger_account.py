@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.privacy import ApproximateLoss, DiscreteGaussianLoss, Guarantee, PureLoss, Unit
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 
 
 def label(epsilon, delta=0.0):
@@ -14,7 +14,7 @@ def label(epsilon, delta=0.0):
 
 
 def test_sums_are_exact():
-    account = Account.of([], delta=0.0)
+    account = PrivacyAccount.of([], delta=0.0)
     for _ in range(1000):
         account = account.add(label(0.001))
     assert account.stated == (1, 0)
@@ -27,21 +27,23 @@ def test_sums_are_exact():
 
 def test_a_charge_that_is_a_curve_leaves_only_the_distribution():
     loss = DiscreteGaussianLoss(scale=Fraction(10), sensitivity=1)
-    account = Account.of([label(0.1)], delta=1e-6).add(Guarantee.from_loss(loss, unit=Unit.LABEL, delta=1e-6))
+    account = PrivacyAccount.of([label(0.1)], delta=1e-6).add(Guarantee.from_loss(loss, unit=Unit.LABEL, delta=1e-6))
     assert account.stated is None
     assert 0.1 < account.spent(delta=1e-6) < math.inf
-    assert Account(stated=None, distribution=None).spent(delta=0.0) == math.inf
+    assert PrivacyAccount(stated=None, distribution=None).spent(delta=0.0) == math.inf
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_order_and_grouping_do_not_matter(delta):
     charges = [label(0.1), label(0.3), label(0.1), label(0.2), label(0.3)]
-    one_by_one = Account.of([], delta=delta)
+    one_by_one = PrivacyAccount.of([], delta=delta)
     for charge in charges:
         one_by_one = one_by_one.add(charge)
     for order in (charges, charges[::-1], sorted(charges, key=lambda charge: charge.epsilon)):
-        assert Account.of(order, delta=delta).spent(delta=delta) == pytest.approx(one_by_one.spent(delta=delta))
-    assert Account.of(charges[:-1], delta=delta).spent(delta=delta) < one_by_one.spent(delta=delta) - 0.1  # control
+        assert PrivacyAccount.of(order, delta=delta).spent(delta=delta) == pytest.approx(one_by_one.spent(delta=delta))
+    assert (
+        PrivacyAccount.of(charges[:-1], delta=delta).spent(delta=delta) < one_by_one.spent(delta=delta) - 0.1
+    )  # control
 
 
 def test_sizes_that_depend_on_outcomes_are_not_covered():

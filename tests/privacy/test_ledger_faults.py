@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import Engine, Pool, event
 
 from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, TacitError, Unit
-from tacit.privacy.ledger import Ledger, Part, registry
+from tacit.privacy.ledger import DataSetPart, Ledger, registry
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprints
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning
 
 TENTH = Guarantee(unit=Unit.LABEL, epsilon=0.1)
 PLENTY = Guarantee(unit=Unit.LABEL, epsilon=1000.0, delta=1e-6)
-PARTS = [Part(name="train"), Part(name="test")]
+PARTS = [DataSetPart(name="train"), DataSetPart(name="test")]
 ONE_QUICK = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
-from tacit.privacy.ledger import Ledger, Part
+from tacit.privacy.ledger import DataSetPart, Ledger
 from tacit.privacy.ledger.fingerprint import arrow_batches
 from tacit.privacy.payment import Payment
 
@@ -123,7 +123,7 @@ def test_records_imply_labels_and_labels_do_not_imply_records():
 
 def test_named_parts_alone_are_charged(tmp_path):
     ledger = Ledger.create(tmp_path / "parts.db")
-    halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3))]
+    halves = [DataSetPart(name="train", rows=range(0, 2)), DataSetPart(name="test", rows=range(2, 3))]
     ledger.register([0, 1, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
     on_test = Payment(ledger=ledger, dataset="clicks", parts=["test"])
     for labels in ([1], [1], None):
@@ -139,7 +139,11 @@ def test_named_parts_alone_are_charged(tmp_path):
 
 def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
     ledger, all_rows = Ledger.create(tmp_path / "parts.db"), [0, 1, 1]
-    halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3)), Part(name="some")]
+    halves = [
+        DataSetPart(name="train", rows=range(0, 2)),
+        DataSetPart(name="test", rows=range(2, 3)),
+        DataSetPart(name="some"),
+    ]
     ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
     few = Guarantee(unit=Unit.LABEL, epsilon=0.25)
     for parts, covered in (["train"], 2), (["test"], 1), (["some"], 0), (["test", "some"], 1):
@@ -155,7 +159,7 @@ def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
 
 def test_parts_without_declared_rows_do_not_pay_for_all_rows(tmp_path):
     ledger, all_rows = Ledger.create(tmp_path / "parts.db"), [0, 1, 1]
-    parts = [Part(name="train"), Part(name="test")]
+    parts = [DataSetPart(name="train"), DataSetPart(name="test")]
     ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=parts)
     for part in ("train", "test"):
         with pytest.raises(InvalidInput, match="all 3 rows of the labels of clicks"):

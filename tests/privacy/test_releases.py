@@ -13,7 +13,7 @@ import pytest
 
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.plan import Plan
-from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+from tacit.privacy.releases import DocumentMember, Release, ReleaseHeader, TableMember
 from tacit.privacy.releases.header import canonical_json
 
 GUARANTEE = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("features are public",))
@@ -53,7 +53,7 @@ PLAN = ToyPlan(label="ill", epsilon=1)
 
 def header(**more):
     fields = {"surface": "toy", "plan": PLAN.to_json(), "guarantee": GUARANTEE, "seeded": False}
-    return Header(**{**fields, **more})
+    return ReleaseHeader(**{**fields, **more})
 
 
 def release(value, **more):

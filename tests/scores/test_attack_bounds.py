@@ -11,7 +11,7 @@ from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahala
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import labels_per_query, queries_for, unit_of
-from tacit.scores.losses import ClippedCrossEntropy, ProbabilityFloor, Reduction, SigmoidCrossEntropy, SquaredError
+from tacit.scores.losses import ClippedCrossEntropy, LossReduction, ProbabilityFloor, SigmoidCrossEntropy, SquaredError
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 from tacit.scores.policies import Rounded
 
@@ -70,7 +70,7 @@ def test_titanic_at_five_decimals_holds_at_most_twelve_labels():
 
 
 def test_a_sum_does_not_pay_for_rows():
-    total = SquaredError(reduction=Reduction.SUM)
+    total = SquaredError(reduction=LossReduction.SUM)
     assert unit_of(total, 100, tau=1e-4) == 2e-4
     assert labels_per_query(total, 100, tau=1e-2).digits == labels_per_query(SquaredError(), 100, tau=1e-4).digits
 
@@ -95,11 +95,11 @@ def best_ratio(labels, largest):
 def test_upper_bounds_never_forbid_what_exists(labels, best):
     # The least largest element of a set with distinct subset sums is 1, 2, 4, 7, 13, 24, ...
     assert best_ratio(labels, best) == best
-    loss = Mahalanobis(matrix=((best / 2, 0.0), (0.0, best / 2)), reduction=Reduction.SUM)
+    loss = Mahalanobis(matrix=((best / 2, 0.0), (0.0, best / 2)), reduction=LossReduction.SUM)
     limits = labels_per_query(loss, labels, tau=0.5)  # R/u = best
     assert min(limits.counting, limits.variance, limits.isoperimetric) >= labels
     # And they do forbid: at half the range, a power of two is out of reach.
-    less = Mahalanobis(matrix=((best / 4, 0.0), (0.0, best / 4)), reduction=Reduction.SUM)
+    less = Mahalanobis(matrix=((best / 4, 0.0), (0.0, best / 4)), reduction=LossReduction.SUM)
     assert labels_per_query(less, labels, tau=0.5).upper_bound < labels
 
 

@@ -18,7 +18,7 @@ from tacit.scores.attacks import (
     infer_labels,
     plan_attack,
 )
-from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, Reduction
+from tacit.scores.losses import ClippedCrossEntropy, LossReduction, MachineEpsilon
 from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, Brier, LogLoss, Mae, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
@@ -205,7 +205,7 @@ def test_the_sign_of_the_absolute_error_cannot_be_told():
 
 
 def test_a_sum_instead_of_a_mean():
-    metric = UnboundedLoss(loss=ClippedCrossEntropy(clip=MachineEpsilon(), reduction=Reduction.SUM))
+    metric = UnboundedLoss(loss=ClippedCrossEntropy(clip=MachineEpsilon(), reduction=LossReduction.SUM))
     for answers, decimals in ((Exact(), 15), (Rounded(decimals=2), 2)):
         planned = plan_attack(metric, rows=300, policy=answers)
         outcome = infer_labels(lambda p, d=decimals: round(log_loss(TRUTH, p, normalize=False), d), planned)

@@ -25,9 +25,9 @@ from tacit.scores.losses import (
     ClampedCrossEntropy,
     ClippedCrossEntropy,
     Float32,
+    LossReduction,
     MachineEpsilon,
     ProbabilityFloor,
-    Reduction,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
@@ -125,7 +125,7 @@ def test_scores_pick_the_label_and_reduce(loss):
     table = loss.row_losses(predictions)
     picked = [table[row, label] for row, label in enumerate(labels)]
     assert loss.score(labels, predictions) == pytest.approx(math.fsum(picked) / 5, rel=1e-14)
-    total = replace(loss, reduction=Reduction.SUM).score(labels, predictions)
+    total = replace(loss, reduction=LossReduction.SUM).score(labels, predictions)
     assert total == pytest.approx(math.fsum(picked), rel=1e-14)
 
 
@@ -257,7 +257,7 @@ def test_mahalanobis_is_the_quadratic_form():
 
 
 def test_binary64_by_mpfr_equals_numpy_where_every_operation_is_rounded_once():
-    loss, rng = SquaredError(reduction=Reduction.SUM), np.random.default_rng(0)
+    loss, rng = SquaredError(reduction=LossReduction.SUM), np.random.default_rng(0)
     p, labels = rng.uniform(size=7), rng.integers(0, 2, 7)  # NumPy adds fewer than 8 numbers one by one
     assert float(loss.score(labels, p, precision=BINARY64)) == loss.score(labels, p)
     coarse = FloatingPoint(exponent_bits=11, fraction_bits=51)

@@ -11,9 +11,9 @@ from tacit.scores.losses import (
     ClippedCrossEntropy,
     Float32,
     Float64,
+    LossReduction,
     MachineEpsilon,
     ProbabilityFloor,
-    Reduction,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
@@ -22,7 +22,7 @@ from tacit.scores.losses import (
 from tacit.scores.metrics import SKLEARN_FLOOR, Brier, LogLoss
 
 PRECISIONS = [(np.float64, Float64()), (np.float32, Float32())]
-REDUCTIONS = [(Reduction.MEAN, True), (Reduction.SUM, False)]
+REDUCTIONS = [(LossReduction.MEAN, True), (LossReduction.SUM, False)]
 TORCH_UNITS = 8  # units in the last place; torch's logarithms and order of summation are its own
 
 
@@ -97,7 +97,7 @@ def units_apart(ours, theirs, dtype):
 
 
 @pytest.mark.parametrize(("dtype", "precision"), PRECISIONS)
-@pytest.mark.parametrize(("reduction", "name"), [(Reduction.MEAN, "mean"), (Reduction.SUM, "sum")])
+@pytest.mark.parametrize(("reduction", "name"), [(LossReduction.MEAN, "mean"), (LossReduction.SUM, "sum")])
 def test_torch_within_units(dtype, precision, reduction, name):
     torch = pytest.importorskip("torch", reason="torch is not installed (extra 'torch')")
     rng = np.random.default_rng(3)
@@ -129,4 +129,4 @@ def test_torch_clamps_the_logarithm_at_100():
     p = np.array([0.0, 1.0, 1e-60])
     for labels in ([1, 0, 1], [0, 1, 0]):
         theirs = torch.nn.BCELoss(reduction="sum")(torch.tensor(p), torch.tensor(labels, dtype=torch.float64)).item()
-        assert ClampedCrossEntropy(reduction=Reduction.SUM).score(labels, p) == theirs
+        assert ClampedCrossEntropy(reduction=LossReduction.SUM).score(labels, p) == theirs

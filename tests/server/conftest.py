@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import CompetitionTerms, Engine, RequestRate, ServerLimits, ServerSettings
+from tacit.server import CompetitionTerms, RequestRate, ScoringEngine, ServerLimits, ServerSettings
 from tacit.server.app import create_app
 from tests.server.rules import rules_of
 
@@ -49,7 +49,7 @@ def clock() -> Clock:
 def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server without competitions, to copy: making one takes longer than most tests."""
     folder = tmp_path_factory.mktemp("empty") / "server"
-    Engine.open(ServerSettings(folder=folder)).close()
+    ScoringEngine.open(ServerSettings(folder=folder)).close()
     return folder
 
 
@@ -70,15 +70,15 @@ def settings(request: pytest.FixtureRequest, sqlite_settings: ServerSettings) ->
 
 
 @pytest.fixture
-def engine(settings: ServerSettings) -> Iterator[Engine]:
-    opened = Engine.open(settings)
+def engine(settings: ServerSettings) -> Iterator[ScoringEngine]:
+    opened = ScoringEngine.open(settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def sqlite_engine(sqlite_settings: ServerSettings) -> Iterator[Engine]:
-    opened = Engine.open(sqlite_settings)
+def sqlite_engine(sqlite_settings: ServerSettings) -> Iterator[ScoringEngine]:
+    opened = ScoringEngine.open(sqlite_settings)
     yield opened
     opened.close()
 
@@ -88,7 +88,7 @@ def make() -> Callable[..., None]:
     """Create a competition of 40 rows in an engine."""
 
     def create(
-        engine: Engine,
+        engine: ScoringEngine,
         *,
         slug: str = "coins",
         features: bytes = FEATURES,
@@ -115,11 +115,11 @@ def join() -> Callable[..., object]:
 
 
 @pytest.fixture
-def client(sqlite_engine: Engine) -> TestClient:
+def client(sqlite_engine: ScoringEngine) -> TestClient:
     return TestClient(create_app(sqlite_engine), raise_server_exceptions=False)
 
 
 @pytest.fixture
-def host(sqlite_engine: Engine) -> dict[str, str]:
+def host(sqlite_engine: ScoringEngine) -> dict[str, str]:
     """The host's header."""
     return {"Authorization": f"Bearer {sqlite_engine.new_admin_token()}"}

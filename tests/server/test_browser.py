@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact
-from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
 from tacit.server.app import running
 from tests.server.rules import rules_of
 
@@ -23,7 +23,7 @@ def engine(browser, tmp_path_factory):  # without a browser nothing is made for 
     log = logging.getLogger("tacit")
     level = log.level
     log.setLevel(logging.CRITICAL)
-    engine = Engine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
+    engine = ScoringEngine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
     rng = np.random.default_rng(0)
     sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
     labels = "".join(f"{i},{label}\n" for i, label in enumerate(rng.integers(0, 2, ROWS)))

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Accuracy, CustomMetric
 from tacit.scores.policies import Exact, Thresholdout
-from tacit.server import Engine
+from tacit.server import ScoringEngine
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Unavailable
 from tacit.server.migrations.versions import r0002_rules, r0003_plan
@@ -72,7 +72,7 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
         connection.execute(text("UPDATE server_competition SET setting = :old"), {"old": json.dumps(nested)})
         connection.execute(text("UPDATE server_migration SET version_num = '0001'"))
     engine.close()
-    again = Engine.open(engine.settings)
+    again = ScoringEngine.open(engine.settings)
     assert again.board("coins").rules == rules
     assert again.remaining(team).total == 100
     again.close()

@@ -19,7 +19,7 @@ from tacit.privacy.ledger import Ledger
 from tacit.scores.inspections.finding import SubmissionFinding
 from tacit.scores.metrics import CustomMetric, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server import CompetitionPlan, CompetitionTerms, Engine, Rules
+from tacit.server import CompetitionPlan, CompetitionTerms, Rules, ScoringEngine
 from tacit.server import engine as engine_module
 from tacit.server.accounts import LedgerAccounts
 from tacit.server.copies import clear_copies
@@ -64,7 +64,7 @@ class TestTokens:
         make(engine)
         joined = join(engine)
         engine.close()
-        again = Engine.open(engine.settings)
+        again = ScoringEngine.open(engine.settings)
         monkeypatch.setattr(engine._database.__class__, "reading", lambda _: pytest.fail("the database was asked"))
         assert engine.knows(joined.token)
         assert again.knows(joined.token)
@@ -92,7 +92,7 @@ class TestStartingTogether:
     """Two servers of one folder that begin at the same moment."""
 
     def test_the_ledger_is_made_once(self, sqlite_settings, monkeypatch):
-        Engine.open(sqlite_settings).close()
+        ScoringEngine.open(sqlite_settings).close()
         answers = iter([False, True])
         with monkeypatch.context() as patched:
             patched.setattr(Ledger, "exists", staticmethod(lambda _: next(answers)))
@@ -103,7 +103,7 @@ class TestStartingTogether:
                 LedgerAccounts(sqlite_settings.ledger_location)
 
     def test_the_demo_is_made_once(self, sqlite_settings, monkeypatch):
-        first, second = Engine.open(sqlite_settings), Engine.open(sqlite_settings)
+        first, second = ScoringEngine.open(sqlite_settings), ScoringEngine.open(sqlite_settings)
         seen = iter([()])  # before the first made it
         offer_titanic(first)
         monkeypatch.setattr(second, "competitions", lambda: next(seen, first.competitions()))
@@ -113,17 +113,17 @@ class TestStartingTogether:
         second.close()
 
     def test_the_admin_token_that_was_shown_stays_good(self, engine, settings):
-        second = Engine.open(settings)
+        second = ScoringEngine.open(settings)
         token = engine.first_admin_token()
         assert second.first_admin_token() is None
         assert second.identify(token) == engine.identify(token) == Host()
         second.close()
 
     def test_a_key_that_was_made_meanwhile_is_there(self, sqlite_settings, monkeypatch):
-        Engine.open(sqlite_settings).close()
+        ScoringEngine.open(sqlite_settings).close()
         answers = iter([False, True])
         monkeypatch.setattr(ServerKey, "exists", staticmethod(lambda _: next(answers)))
-        Engine.open(sqlite_settings).close()
+        ScoringEngine.open(sqlite_settings).close()
 
 
 class TestJoining:
@@ -155,7 +155,7 @@ class TestJoining:
             engine.register(engine.invite("coins"), name=name)
 
     def test_two_processes_do_not_give_the_last_place_twice(self, settings, make, monkeypatch):
-        first, second = Engine.open(settings), Engine.open(settings)
+        first, second = ScoringEngine.open(settings), ScoringEngine.open(settings)
         make(first, rules=open_rules(Exact(), teams=1))
         entered, charge = threading.Event(), engine_module.reserve
 
@@ -358,7 +358,7 @@ class TestSubmitting:
         assert sqlite_engine.submit(team, guess(1)).result().number == 2
 
     def test_after_closing_nothing_is_taken(self, sqlite_settings, make, join):
-        engine = Engine.open(sqlite_settings)
+        engine = ScoringEngine.open(sqlite_settings)
         make(engine)
         team = join(engine).team
         engine.close()
@@ -397,7 +397,7 @@ class TestState:
             return seal(key, plain, place=place)
 
         monkeypatch.setattr(ServerKey, "seal", seal_slowly)
-        starts = [threading.Thread(target=lambda: opened.append(Engine.open(settings))) for _ in range(4)]
+        starts = [threading.Thread(target=lambda: opened.append(ScoringEngine.open(settings))) for _ in range(4)]
         for start in starts:
             start.start()
         for start in starts:
@@ -407,12 +407,12 @@ class TestState:
         assert len(opened) == 4
 
     def test_the_ladder_remembers_over_a_restart(self, settings, make, join):
-        engine = Engine.open(settings)
+        engine = ScoringEngine.open(settings)
         make(engine, rules=open_rules(Ladder(step=0.01)))
         team = join(engine).team
         best = engine.submit(team, TRUTH).result()
         engine.close()
-        engine = Engine.open(settings)
+        engine = ScoringEngine.open(settings)
         assert engine.submit(team, 1 - TRUTH).result().released == best.released
         engine.close()
 
@@ -429,31 +429,31 @@ class TestState:
             assert connection.execute(select(TEAM.c.drawn)).scalar() <= 2
 
     def test_another_key_is_refused(self, settings, tmp_path):
-        Engine.open(settings).close()
+        ScoringEngine.open(settings).close()
         ServerKey.find(tmp_path / "other.key")
         with pytest.raises(TacitError, match="does not open with this key"):
-            Engine.open(replace(settings, key_file=tmp_path / "other.key"))
+            ScoringEngine.open(replace(settings, key_file=tmp_path / "other.key"))
 
     def test_a_key_that_is_gone_is_not_made_anew(self, settings):
-        Engine.open(settings).close()
+        ScoringEngine.open(settings).close()
         settings.key_location.unlink()
         before = contents(settings.folder)
         with pytest.raises(InvalidInput, match=re.escape(f"key file {settings.key_location} is missing")):
-            Engine.open(settings)
+            ScoringEngine.open(settings)
         assert contents(settings.folder) == before
 
     def test_a_wrong_folder_beside_a_database_in_use_is_not_made(self, settings, tmp_path):
-        Engine.open(settings).close()
+        ScoringEngine.open(settings).close()
         wrong = replace(settings, folder=tmp_path / "wrong", database=settings.database_location)
         with pytest.raises(InvalidInput, match=r"wrong/labels\.key is missing"):
-            Engine.open(wrong)
+            ScoringEngine.open(wrong)
         assert not wrong.folder.exists()
 
     def test_a_key_that_moved_to_the_environment_is_no_longer_a_file(self, settings, monkeypatch):
-        Engine.open(settings).close()
+        ScoringEngine.open(settings).close()
         monkeypatch.setenv(VARIABLE, settings.key_location.read_text().strip())
         settings.key_location.unlink()
-        Engine.open(settings).close()
+        ScoringEngine.open(settings).close()
         assert not settings.key_location.exists()
 
 
@@ -560,7 +560,7 @@ class TestFinal:
         """The same labels under the same short name: the first ranking's charge is not the second's."""
         second = replace(sqlite_settings, folder=tmp_path / "second", ledger=sqlite_settings.ledger_location)
         for settings in (sqlite_settings, second):
-            engine = Engine.open(settings)
+            engine = ScoringEngine.open(settings)
             make(engine, rules=self.rules, again=True)
             engine.submit(join(engine).team, guess(0)).result()
             engine.finish("coins")
@@ -671,11 +671,11 @@ class TestCopies:
         left.mkdir(parents=True)
         (left / "alive.db").write_bytes(b"")
         (left / "server.db").write_bytes(b"encrypted labels")
-        engine = Engine.open(sqlite_settings)
+        engine = ScoringEngine.open(sqlite_settings)
         assert not left.exists()
         make(engine)
         with engine.copy_for_replay("coins") as copy:
-            Engine.open(sqlite_settings).close()  # another process of the same server starts
+            ScoringEngine.open(sqlite_settings).close()  # another process of the same server starts
             assert copy.settings.folder.parent == left.parent
             assert (copy.settings.folder / "server.db").exists()
         assert not list(left.parent.iterdir())
@@ -706,14 +706,14 @@ class TestFlags:
 
     def test_what_was_not_looked_at_is_looked_at_after_a_restart(self, settings, make, join, monkeypatch):
         monkeypatch.setattr("tacit.server.inspection.SubmissionInspector.wake", lambda _: None)
-        engine = Engine.open(settings)
+        engine = ScoringEngine.open(settings)
         make(engine, rules=rules_of(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine._inspector.close()
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.close()
         monkeypatch.undo()
-        engine = Engine.open(settings)
+        engine = ScoringEngine.open(settings)
         engine.wait_for_inspection()
         assert engine.flags("coins")
         with engine._database.reading() as connection:
@@ -778,7 +778,7 @@ class TestFiles:
             upper=1.0,
             lower_is_better=False,
         )
-        engine = Engine.open(replace(sqlite_settings, custom_metrics=(own,)))
+        engine = ScoringEngine.open(replace(sqlite_settings, custom_metrics=(own,)))
         make(engine, rules=rules_of(metric=own, policy=Exact(), public_fraction=1.0))
         assert engine.submit(join(engine).team, TRUTH).result().released == 1.0
         engine.close()

@@ -20,7 +20,7 @@ from sqlalchemy import select
 from tacit.privacy.ledger import Ledger
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import Engine
+from tacit.server import ScoringEngine
 from tacit.server.schema import FLAG, PREDICTION, SUBMISSION, TEAM
 from tests.server.rules import rules_of
 
@@ -145,7 +145,7 @@ def prepare(settings, make, join):
     rules = rules_of(
         metric=Accuracy(), policy=Laplace(epsilon=EPSILON), submissions=PER_TEAM, per_day=None, public_fraction=1.0
     )
-    engine = Engine.open(settings)
+    engine = ScoringEngine.open(settings)
     make(engine, rules=rules)
     tokens = [join(engine).token for _ in range(TEAMS)]
     engine.close()
@@ -192,7 +192,7 @@ def storm(settings, tokens, nursery, *, kills, rng, processes=1):
 
 def check(settings, teams):
     """Compare what was told with what is stored and what was charged."""
-    engine = Engine.open(settings)
+    engine = ScoringEngine.open(settings)
     with engine._database.reading() as connection:
         stored = {(row["team"], row["key"]): row for row in connection.execute(select(SUBMISSION)).mappings()}
         contents = set(connection.execute(select(PREDICTION.c.team, PREDICTION.c.number)).all())
@@ -255,7 +255,7 @@ class TestControl:
         settings = sqlite_settings
         tokens = prepare(settings, make, join)
         teams = storm(settings, tokens, nursery, kills=0, rng=random.Random(3))
-        engine = Engine.open(settings)
+        engine = ScoringEngine.open(settings)
         with engine._database.writing() as connection:
             connection.execute(FLAG.delete())
             connection.execute(PREDICTION.delete().where(PREDICTION.c.team == 1, PREDICTION.c.number == 1))

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server import Engine, RequestRate, ServerLimits
+from tacit.server import RequestRate, ScoringEngine, ServerLimits
 from tacit.server.app import create_app
 from tacit.server.limits import RateLimit
 from tacit.server.log import JsonLines
@@ -41,7 +41,7 @@ class TestRateLimit:
 
 @pytest.fixture
 def served(sqlite_settings, request):
-    engine = Engine.open(replace(sqlite_settings, limits=request.param))
+    engine = ScoringEngine.open(replace(sqlite_settings, limits=request.param))
     yield engine, TestClient(create_app(engine))
     engine.close()
 

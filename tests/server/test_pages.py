@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from tacit.leak.prior import feature_prior
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Laplace
-from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast
 from tacit.server.pages.plot import draw_history
@@ -30,7 +30,7 @@ HOST_PAGES = ("/host", "/host/new", "/c/coins/host", "/c/coins/leaks", "/c/coins
 
 @pytest.fixture
 def engine(tmp_path):
-    engine = Engine.open(ServerSettings(folder=tmp_path / "server"))
+    engine = ScoringEngine.open(ServerSettings(folder=tmp_path / "server"))
     rules = rules_of(metric=Accuracy(), policy=Exact(), submissions=3, per_day=None, public_fraction=1.0)
     terms = CompetitionTerms(slug="coins", name="Coins <b>", rules=rules, public=False)
     engine.create_competition(terms, features=FEATURES.encode(), labels=TRUTH.encode())

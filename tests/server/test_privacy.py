@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Exact, Laplace
-from tacit.server import Engine
+from tacit.server import ScoringEngine
 from tacit.server.app import create_app
 from tests.server.rules import rules_of
 
@@ -98,7 +98,7 @@ def everything_logged(caplog):
 
 
 def test_nothing_private_leaves(sqlite_settings, everything_logged, capfd):
-    engine = Engine.open(sqlite_settings)
+    engine = ScoringEngine.open(sqlite_settings)
     told, exact = play(engine, Laplace(epsilon=0.2))
     engine.close()
     assert b'"score"' in told, "control: scores were told"
@@ -111,7 +111,7 @@ def test_nothing_private_leaves(sqlite_settings, everything_logged, capfd):
 
 
 def test_the_search_finds_what_an_exact_policy_tells(sqlite_settings):
-    engine = Engine.open(sqlite_settings)
+    engine = ScoringEngine.open(sqlite_settings)
     told, exact = play(engine, Exact())
     engine.close()
     kept = b"".join(path.read_bytes() for path in sqlite_settings.folder.rglob("*") if path.is_file())

@@ -13,7 +13,7 @@ from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.attacks import AttackResult, attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
 from tacit.server.app import running
 from tacit.server.client import ServerClient, ServerUnreachable
 from tacit.server.demo import create_titanic
@@ -25,7 +25,7 @@ TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
 def open_engine(folder, rules, *, truth=TRUTH):
-    engine = Engine.open(ServerSettings(folder=folder))
+    engine = ScoringEngine.open(ServerSettings(folder=folder))
     features = "id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(len(truth)))
     labels = "label\n" + "".join(f"{label}\n" for label in truth)
     terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
@@ -76,7 +76,7 @@ def test_what_leaks_is_found(tmp_path, beliefs, rules, submissions, least):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, classes):
     rng = np.random.default_rng(classes)
-    engine = Engine.open(ServerSettings(folder=tmp_path))
+    engine = ScoringEngine.open(ServerSettings(folder=tmp_path))
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
     terms = CompetitionTerms(
@@ -206,7 +206,7 @@ def test_the_baseline_knows_the_features_alone():
 
 
 def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
-    engine = Engine.open(ServerSettings(folder=tmp_path))
+    engine = ScoringEngine.open(ServerSettings(folder=tmp_path))
     create_titanic(engine)
     assert engine.board("titanic").rules == rules_of(metric=LogLoss(floor=0.01))
     found = replay_attack(engine, "titanic", serving=running, rng=np.random.default_rng(0))

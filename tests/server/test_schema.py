@@ -14,7 +14,7 @@ from schemathesis import GenerationMode
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import CompetitionTerms, Engine, RequestRate, ServerLimits, ServerSettings
+from tacit.server import CompetitionTerms, RequestRate, ScoringEngine, ServerLimits, ServerSettings
 from tacit.server.app import create_app
 from tests.server.rules import rules_of
 
@@ -23,12 +23,12 @@ EXAMPLES = 8
 
 
 @contextmanager
-def toy() -> Iterator[Engine]:
+def toy() -> Iterator[ScoringEngine]:
     """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
     rules = rules_of(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
     terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
-        engine = Engine.open(ServerSettings(folder=Path(folder)))
+        engine = ScoringEngine.open(ServerSettings(folder=Path(folder)))
         try:
             engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
             yield engine
@@ -39,7 +39,7 @@ def toy() -> Iterator[Engine]:
 def operations():
     """All operations with right requests, and those that take a body with wrong ones too."""
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine.open(ServerSettings(folder=Path(folder)))
+        engine = ScoringEngine.open(ServerSettings(folder=Path(folder)))
         paths = create_app(engine).openapi()["paths"]
         engine.close()
     for path, methods in paths.items():

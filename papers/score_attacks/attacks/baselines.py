@@ -11,7 +11,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.infer import Oracle
-from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 
 __all__ = ["boosted_labels", "exhaustive_labels", "random_prediction_labels"]
 
@@ -41,7 +41,7 @@ def exhaustive_labels(
     sums = np.zeros(1)
     for row in table:
         sums = (row[:, None] + sums).reshape(-1)
-    scores = sums / rows if loss.reduction is Reduction.MEAN else sums
+    scores = sums / rows if loss.reduction is LossReduction.MEAN else sums
     best = int(np.argmin(np.abs(scores - score)))
     return np.array([best // classes**i % classes for i in range(rows)], dtype=np.int64)
 

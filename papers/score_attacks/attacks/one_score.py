@@ -12,7 +12,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.losses import InvertibleLoss, Reduction
+from tacit.scores.losses import InvertibleLoss, LossReduction
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["labels_from_one_score", "precision_for"]
@@ -71,7 +71,7 @@ def labels_from_one_score(oracle: Callable[[Numbers], Number], loss: InvertibleL
         steps = np.array([unit * mpmath.mpf(k) ** i for i in range(rows)], dtype=object)
         predictions = loss.prediction_for(steps, precision=precision)
         table = loss.row_losses(predictions, precision=precision)
-        terms = rows if loss.reduction is Reduction.MEAN else 1
+        terms = rows if loss.reduction is LossReduction.MEAN else 1
         excess = mpmath.mpf(oracle(predictions)) * terms - mpmath.fsum(table[:, 0])
         number = int(mpmath.nint(excess / unit))
     if not 0 <= number < k**rows:

@@ -14,7 +14,7 @@ from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.bounds import labels_per_query, unit_of
-from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["Separation", "separate"]
@@ -165,4 +165,4 @@ def _gap(loss: InvertibleLoss, predictions: Numbers, rows: int, precision: Preci
         sums = gap_of_losses(loss.row_losses(predictions, precision=precision))
     except TooManyOverlaps:
         return None
-    return sums / rows if loss.reduction is Reduction.MEAN else sums
+    return sums / rows if loss.reduction is LossReduction.MEAN else sums

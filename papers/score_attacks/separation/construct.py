@@ -14,7 +14,7 @@ from papers.score_attacks.losses import ItakuraSaito
 from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import unit_of
-from tacit.scores.losses import InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["Construction", "Digits", "PowersOfThree", "PrimeLogs", "TripledExponents"]
@@ -221,7 +221,7 @@ class PrimeLogs(Construction):
 def _unit(loss: InvertibleLoss, rows: int, tau: float, precision: Precision) -> Number:
     if not 0 < tau < math.inf:
         raise InvalidInput(f"tau must be a finite number > 0, got {tau!r}")
-    return precision.array(tau) * precision.array(rows if loss.reduction is Reduction.MEAN else 1)
+    return precision.array(tau) * precision.array(rows if loss.reduction is LossReduction.MEAN else 1)
 
 
 def _log(value: int, precision: Precision) -> Number:

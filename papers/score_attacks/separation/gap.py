@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from papers.score_attacks.losses.precision import exact_fraction
 from papers.score_attacks.separation.search import smallest_difference
-from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["codomain_gap", "gap_of_losses"]
@@ -53,7 +53,7 @@ def codomain_gap(loss: InvertibleLoss, predictions: ArrayLike, *, precision: Pre
     Fraction(0, 1)
     """
     table = loss.row_losses(predictions, precision=precision)
-    return gap_of_losses(table) / (len(table) if loss.reduction is Reduction.MEAN else 1)
+    return gap_of_losses(table) / (len(table) if loss.reduction is LossReduction.MEAN else 1)
 
 
 def gap_of_losses(table: Numbers) -> Fraction:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tacit.privacy.guarantee import Guarantee
-    from tacit.privacy.ledger import Ledger, Part, Statement
+    from tacit.privacy.ledger import DataSetPart, DataSetStatement, Ledger
 
 __all__ = ["app"]
 
@@ -248,16 +248,16 @@ def _guarantee(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Gua
     return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
 
 
-def _part(text: str) -> Part:
+def _part(text: str) -> DataSetPart:
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.ledger import Part
+    from tacit.privacy.ledger import DataSetPart
 
     name, *limits = text.split(":")
     if not limits:
-        return Part(name=name)
+        return DataSetPart(name=name)
     if len(limits) != 2 or not all(limit.isdecimal() for limit in limits):
         raise InvalidInput(f"must be NAME or NAME:START:STOP with two row numbers, got {text!r}", field="part")
-    return Part(name=name, rows=range(int(limits[0]), int(limits[1])))
+    return DataSetPart(name=name, rows=range(int(limits[0]), int(limits[1])))
 
 
 def _columns(source: str, names: list[str] | None) -> object:
@@ -292,11 +292,11 @@ def _open_or_create(location: str, *, restore: Path | None, must_create: bool, q
     return made, True
 
 
-def _without_entries(statement: Statement) -> dict[str, Any]:
+def _without_entries(statement: DataSetStatement) -> dict[str, Any]:
     return {name: value for name, value in statement.to_json().items() if name != "entries"}
 
 
-def _summary(statement: Statement) -> str:
+def _summary(statement: DataSetStatement) -> str:
     from tacit.privacy.ledger.records import format_down
     from tacit.privacy.rounding import format_up
 
@@ -304,7 +304,7 @@ def _summary(statement: Statement) -> str:
     return f"{statement.name}: spent epsilon {spent}, left {left}; the budget is {statement.budget}."
 
 
-def _print_tables(statement: Statement) -> None:
+def _print_tables(statement: DataSetStatement) -> None:
     from rich.console import Console
 
     from tacit.privacy.ledger.records import ALL
@@ -316,7 +316,7 @@ def _print_tables(statement: Statement) -> None:
         console.print(_entries_table(statement))
 
 
-def _parts_table(statement: Statement) -> Table:
+def _parts_table(statement: DataSetStatement) -> Table:
     from rich.table import Table
 
     from tacit.privacy.ledger.records import format_down
@@ -329,7 +329,7 @@ def _parts_table(statement: Statement) -> Table:
     return table
 
 
-def _entries_table(statement: Statement) -> Table:
+def _entries_table(statement: DataSetStatement) -> Table:
     from rich.table import Table
 
     table = Table("id", "day (UTC)", "rows", "parts", "charge", "purpose")

@@ -57,11 +57,11 @@ def serve(
             f"tacit serve needs the extra server, and {error.name} is missing; install it with: "
             "pip install 'tacit[server]'"
         ) from None
-    from tacit.server import Engine, ServerSettings
+    from tacit.server import ScoringEngine, ServerSettings
     from tacit.server.demo import offer_titanic
 
     settings = ServerSettings(folder=folder, database=database, secure_cookies=secure_cookies)
-    engine = Engine.open(settings)
+    engine = ScoringEngine.open(settings)
     try:
         if demo:
             offer_titanic(engine)
@@ -79,10 +79,10 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     import socket
 
     from tacit.privacy.errors import InvalidInput
-    from tacit.server import Engine
+    from tacit.server import ScoringEngine
     from tacit.server.app import configured, create_app
 
-    assert isinstance(engine, Engine)
+    assert isinstance(engine, ScoringEngine)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -104,9 +104,9 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
 
 
 def _say(url: str, engine: object, token: str | None, *, as_json: bool) -> None:
-    from tacit.server import Engine
+    from tacit.server import ScoringEngine
 
-    assert isinstance(engine, Engine)
+    assert isinstance(engine, ScoringEngine)
     slugs = [competition.slug for competition in engine.competitions()]
     if as_json:
         typer.echo(json.dumps({"url": url, "token": token, "competitions": slugs}))

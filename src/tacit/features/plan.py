@@ -10,7 +10,7 @@ from tacit.features.mechanisms import RowMechanism, TotalsMechanism
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
-from tacit.privacy.trial import Trial
+from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
 __all__ = ["Plan"]
@@ -127,10 +127,10 @@ class Plan(EncodedPlan):
         """Return the same release at another epsilon, divided by theory."""
         return replace(self, epsilon=epsilon, delta=self.delta or _DELTA, label_epsilon=None, selection_epsilon=None)
 
-    def trial(self) -> Trial:
+    def trial(self) -> AuditTrial:
         """Link the rows, and bound epsilon by canaries; class totals and rows without an order have canaries alone."""
         linked = self.mechanism.releases_labels and self.person is None
-        return Trial(
+        return AuditTrial(
             learn={"test": "withheld"},
             attack={"truth": "protected"},
             bound="canaries:records=5000" if linked and self.epsilon is not None else None,

@@ -11,7 +11,7 @@ from tacit.labels.mechanisms import Mechanism, RandomizedResponse
 from tacit.privacy import plan as kernel
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about, choices_of
-from tacit.privacy.trial import Trial
+from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ class Plan(kernel.Plan):
         per_label = Guarantee(unit=Unit.LABEL, epsilon=self.epsilon or 0.0, assumptions=tuple(assumed))
         return per_label.for_group(rows=self.rows_per_person)
 
-    def trial(self) -> Trial:
+    def trial(self) -> AuditTrial:
         """Guess the labels, and bound epsilon by canaries where labels are classes and every row is released."""
-        return Trial(bound=None if self.mechanism.numbers or self.person is not None else "canaries")
+        return AuditTrial(bound=None if self.mechanism.numbers or self.person is not None else "canaries")
 
     def request(self) -> str:
         """Return the identity of a request: reordering classes, or writing 1.0 for 1, is the same request."""

@@ -9,7 +9,7 @@ from tacit.models.mechanisms import DpSgd, EarlyStop, LabelPrivateTraining, Marg
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
-from tacit.privacy.trial import Trial
+from tacit.privacy.trial import AuditTrial
 
 __all__ = ["Plan"]
 
@@ -66,9 +66,9 @@ class Plan(EncodedPlan):
             return replace(self, epsilon=epsilon)
         return replace(self, epsilon=epsilon, delta=_DELTA, mechanism=DpSgd())
 
-    def trial(self) -> Trial:
+    def trial(self) -> AuditTrial:
         """Withhold rows by coins, which the attacker is to tell: they bound epsilon."""
-        return Trial(
+        return AuditTrial(
             withheld="coins",
             learn={"test": "withheld"},
             attack={"data": "withheld", "truth": "protected"},

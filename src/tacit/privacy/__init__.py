@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from tacit.privacy.composition import compose, compose_parallel
     from tacit.privacy.distribution import LossDistribution
     from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
-    from tacit.privacy.ledger import Entry, Ledger, Part, PartSpend, Receipt, Statement, Version
+    from tacit.privacy.ledger import (
+        DataSetPart,
+        DataSetStatement,
+        DataSetVersion,
+        Ledger,
+        LedgerEntry,
+        PartSpend,
+        Receipt,
+    )
     from tacit.privacy.loss import (
         ApproximateLoss,
         ComposedLoss,
@@ -35,30 +43,30 @@ __all__ = [
     "ApproximateLoss",
     "BudgetExceeded",
     "ComposedLoss",
+    "DataSetPart",
+    "DataSetStatement",
+    "DataSetVersion",
     "DiscreteGaussianLoss",
     "DiscreteLaplaceLoss",
-    "Entry",
     "GaussianLoss",
     "Guarantee",
     "InvalidInput",
     "InvalidRelease",
     "Ledger",
+    "LedgerEntry",
     "LedgerError",
     "LossDistribution",
     "MissingExtra",
     "NoGuarantee",
-    "Part",
     "PartSpend",
     "PrivacyLoss",
     "PureLoss",
     "Receipt",
     "SampledGaussianLoss",
-    "Statement",
     "TacitError",
     "Unit",
     "UnitMismatch",
     "UnknownData",
-    "Version",
     "compose",
     "compose_parallel",
 ]
@@ -69,7 +77,9 @@ __getattr__ = lazy_names(
     compose_parallel="composition",
     LossDistribution="distribution",
     **dict.fromkeys(("Guarantee", "NoGuarantee", "AnyGuarantee", "Unit"), "guarantee"),
-    **dict.fromkeys(("Entry", "Ledger", "Part", "PartSpend", "Receipt", "Statement", "Version"), "ledger"),
+    **dict.fromkeys(
+        ("LedgerEntry", "Ledger", "DataSetPart", "PartSpend", "Receipt", "DataSetStatement", "DataSetVersion"), "ledger"
+    ),
     **dict.fromkeys(
         (
             "ApproximateLoss",

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tacit.privacy.ledger import Ledger
-    from tacit.privacy.ledger.requests import Charge, Delivery
+    from tacit.privacy.ledger.requests import DeliveredRelease, ReleaseCharge
     from tacit.privacy.payment import Payment
 
-__all__ = ["Request", "deliver"]
+__all__ = ["ReleaseRequest", "deliver"]
 
 R = TypeVar("R", bound=Release)
 Batches = Callable[[], Iterable["pa.RecordBatch"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ReleaseRequest:
     """What is known before anything is drawn.
 
     Parameters
@@ -63,7 +63,7 @@ class Request:
 
 def deliver(
     kind: type[R],
-    request: Request,
+    request: ReleaseRequest,
     *,
     draw: Callable[[], R],
     out: Target = None,
@@ -110,7 +110,7 @@ def deliver(
 
 def _paid(
     kind: type[R],
-    request: Request,
+    request: ReleaseRequest,
     payment: Payment,
     *,
     draw: Callable[[], R],
@@ -136,7 +136,7 @@ def _paid(
     )
 
 
-def _check_whole(kind: type[Release], store: ReleaseStore, kept: Delivery, charge: Charge) -> None:
+def _check_whole(kind: type[Release], store: ReleaseStore, kept: DeliveredRelease, charge: ReleaseCharge) -> None:
     """Raise if the delivered bytes are gone: a file, or a member of a folder whose manifest exists."""
     path = store.path(kept.file)
     try:
@@ -151,7 +151,7 @@ def _check_whole(kind: type[Release], store: ReleaseStore, kept: Delivery, charg
         ) from error
 
 
-def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Request) -> None:
+def _check_plan(kind: type[Release], kept: Path, charge: ReleaseCharge, request: ReleaseRequest) -> None:
     """Raise if a charge that was named by its id paid for another release than this one."""
     plan = kind.read(kept).plan
     if plan is None or plan.request() != request.plan.request():
@@ -163,10 +163,10 @@ class _RequestKey:
     """The name of a request in the store, and how its charge is found or made."""
 
     name: str
-    settle: Callable[[], Charge]
+    settle: Callable[[], ReleaseCharge]
 
 
-def _key(request: Request, payment: Payment) -> _RequestKey:
+def _key(request: ReleaseRequest, payment: Payment) -> _RequestKey:
     guarantee = _chargeable(request)
     ledger = payment.ledger
     prints, known = _recognize(request, ledger)
@@ -181,7 +181,7 @@ def _key(request: Request, payment: Payment) -> _RequestKey:
     )
 
 
-def _recognize(request: Request, ledger: Ledger) -> tuple[Mapping[int, bytes] | None, bytes | None]:
+def _recognize(request: ReleaseRequest, ledger: Ledger) -> tuple[Mapping[int, bytes] | None, bytes | None]:
     """Return the rows' fingerprints and the request's key; rows without an order have neither."""
     if request.rows is None:
         return None, None
@@ -190,7 +190,7 @@ def _recognize(request: Request, ledger: Ledger) -> tuple[Mapping[int, bytes] | 
     return prints, ledger.key_of(request.plan.request().encode(), rows, *data)
 
 
-def _chargeable(request: Request) -> Guarantee:
+def _chargeable(request: ReleaseRequest) -> Guarantee:
     if request.seeded:
         raise InvalidInput("must not be given with a ledger: a seeded release is not for publication", field="seed")
     if not isinstance(request.guarantee, Guarantee):
@@ -198,12 +198,14 @@ def _chargeable(request: Request) -> Guarantee:
     return request.guarantee
 
 
-def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callable[[], Release], file: str) -> Delivery:
-    from tacit.privacy.ledger.requests import Delivery
+def _draw(
+    store: ReleaseStore, charge: ReleaseCharge, payment: Payment, *, draw: Callable[[], Release], file: str
+) -> DeliveredRelease:
+    from tacit.privacy.ledger.requests import DeliveredRelease
 
     store.remove_unfinished(file)
     draw().write(store.path(file))
-    kept = Delivery(digest=digest_of(store.path(file)), file=file)
+    kept = DeliveredRelease(digest=digest_of(store.path(file)), file=file)
     try:
         payment.record_delivery(charge.entry, kept)
     except LedgerError:  # voided meanwhile: a release without a charge is not kept
@@ -212,7 +214,7 @@ def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callab
     return kept
 
 
-def _publish(kind: type[R], store: ReleaseStore, kept: Delivery, target: Path, *, force: bool) -> None:
+def _publish(kind: type[R], store: ReleaseStore, kept: DeliveredRelease, target: Path, *, force: bool) -> None:
     if store.path(kept.file).suffix == target.suffix or store.path(kept.file).is_dir():
         store.publish(kept.file, target, force=force)
     else:  # requested in another format than it was first written in

@@ -12,7 +12,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt, charging, registry, requests
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.records import check_text, split_id
-from tacit.privacy.ledger.requests import Charge, Delivery
+from tacit.privacy.ledger.requests import DeliveredRelease, ReleaseCharge
 from tacit.privacy.store import ReleaseStore
 
 __all__ = ["Payment"]
@@ -68,7 +68,7 @@ class Payment:
 
     def settle(
         self, key: bytes, guarantee: Guarantee, *, purpose: str, prints: Mapping[int, bytes] | None = None
-    ) -> Charge:
+    ) -> ReleaseCharge:
         """Find the standing charge for a key, or make it, in one transaction.
 
         Parameters
@@ -100,7 +100,7 @@ class Payment:
             receipt = charging.pay(book, guarantee, parts=self.parts, purpose=purpose, version=version)
             return requests.record_request(book, receipt, key)
 
-    def record_delivery(self, entry: str, delivery: Delivery) -> None:
+    def record_delivery(self, entry: str, delivery: DeliveredRelease) -> None:
         """Record the release of a charge, before it is published."""
         name, number = split_id(entry)
         with self.ledger.transaction() as rows:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about, settings_of, settle, to_plain, to_words
-from tacit.privacy.trial import Trial
+from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
 __all__ = ["MOST_CLASSES", "Plan", "check_class_count"]
@@ -162,9 +162,9 @@ class Plan:
         """Return the same release at another epsilon, a point of its curve; a surface's plan may need more changes."""
         return replace(self, epsilon=epsilon)
 
-    def trial(self) -> Trial:
+    def trial(self) -> AuditTrial:
         """Return how an audit tries such a release."""
-        return Trial()
+        return AuditTrial()
 
     def to_options(self) -> list[str]:
         """Return the options that give this plan on the command line; defaults are left out."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-__all__ = ["Part", "Trial", "Withheld"]
+__all__ = ["AuditTrial", "Part", "Withheld"]
 
 Withheld = Literal["half", "coins", "none"]
 """Half of the rows of each label; each row with probability 1/2, as bounds by coins assume; or none."""
@@ -20,7 +20,7 @@ _ATTACKED: Mapping[str, Part] = MappingProxyType({"data": "known", "truth": "pro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class AuditTrial:
     """What an audit does with a release; the plan of each surface has its own.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from tacit.privacy import plan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
-from tacit.privacy.trial import Trial
+from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 from tacit.privacy.words import counted
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Rmse
@@ -98,6 +98,6 @@ class Plan(plan.Plan):
         """Return the same scores at another epsilon, by Laplace noise where the policy keeps no guarantee."""
         return replace(self, epsilon=epsilon, policy=Laplace() if self.epsilon is None else self.policy)
 
-    def trial(self) -> Trial:
+    def trial(self) -> AuditTrial:
         """Withhold no rows: an offer has no scores to learn from."""
-        return Trial(withheld="none", learn=None)
+        return AuditTrial(withheld="none", learn=None)

@@ -7,7 +7,7 @@ from tacit.privacy.lazy import lazy_names
 if TYPE_CHECKING:
     from tacit.server.app import create_app, serve
     from tacit.server.client import ServerClient
-    from tacit.server.engine import Engine
+    from tacit.server.engine import ScoringEngine
     from tacit.server.limits import RequestRate, ServerLimits
     from tacit.server.plan import CompetitionPlan
     from tacit.server.rules import Rules
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CompetitionPlan",
     "CompetitionTerms",
-    "Engine",
     "RequestRate",
     "Rules",
+    "ScoringEngine",
     "ServerClient",
     "ServerLimits",
     "ServerSettings",
@@ -30,7 +30,7 @@ __all__ = [
 __getattr__ = lazy_names(  # a client needs no web framework
     __name__,
     ServerClient="client",
-    Engine="engine",
+    ScoringEngine="engine",
     ServerLimits="limits",
     RequestRate="limits",
     CompetitionPlan="plan",

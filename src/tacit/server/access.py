@@ -17,12 +17,12 @@ from tacit.server.schema import SERVER, TEAM
 from tacit.server.settings import ServerSettings
 from tacit.server.tokens import hash_token, new_token
 
-__all__ = ["Access"]
+__all__ = ["TokenAccess"]
 
 _KEY_CHECK = b"tacit scoring server"
 
 
-class Access(CompetitionReader):
+class TokenAccess(CompetitionReader):
     """The part of the engine that knows its key and its callers."""
 
     def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger, Part, Statement
-from tacit.privacy.ledger.requests import Delivery
+from tacit.privacy.ledger import DataSetPart, DataSetStatement, Ledger
+from tacit.privacy.ledger.requests import DeliveredRelease
 from tacit.privacy.payment import Payment
 from tacit.server.errors import Conflict
 
@@ -19,7 +19,7 @@ PUBLIC, PRIVATE = "public", "private"
 """The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
 
 _SERVER = "scoring server"
-_ANSWERS = Delivery(digest=b"", file=_SERVER)  # kept in the server's own database
+_ANSWERS = DeliveredRelease(digest=b"", file=_SERVER)  # kept in the server's own database
 
 
 class LedgerAccounts:
@@ -32,7 +32,7 @@ class LedgerAccounts:
     def __init__(self, location: str | Path) -> None:
         self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
 
-    def knows(self, labels: Sequence[str]) -> Statement | None:
+    def knows(self, labels: Sequence[str]) -> DataSetStatement | None:
         """Return the ledger's statement about labels that it knows."""
         try:
             return self.statement(self._ledger.identify(list(labels)).data_set)
@@ -41,10 +41,10 @@ class LedgerAccounts:
 
     def open(self, name: str, labels: Sequence[str], *, budget: Guarantee, split: bool) -> str:
         """Register labels that the ledger does not know; return their name in the ledger."""
-        parts = [Part(name=PUBLIC), Part(name=PRIVATE)] if split else []
+        parts = [DataSetPart(name=PUBLIC), DataSetPart(name=PRIVATE)] if split else []
         return self._ledger.register(list(labels), name=name, budget=budget, parts=parts).name
 
-    def open_again(self, known: Statement, *, budget: Guarantee, again: bool) -> str:
+    def open_again(self, known: DataSetStatement, *, budget: Guarantee, again: bool) -> str:
         """Take labels that the ledger knows: what they spent stays, and their budget grows by what is needed now.
 
         Labels that were never charged need no word of the host: a server was killed before it stored the competition.
@@ -78,7 +78,7 @@ class LedgerAccounts:
         entries = self.statement(data_set).entries
         return {entry.purpose: entry.id for entry in entries if entry.voids is None and entry.voided_by is None}
 
-    def statement(self, data_set: str) -> Statement:
+    def statement(self, data_set: str) -> DataSetStatement:
         """Return all that the ledger says about labels."""
         return self._ledger.statement(data_set)
 

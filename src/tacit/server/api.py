@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.settings import settings_of
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
 from tacit.server.intake import DESCRIPTION, take_submission
@@ -54,8 +54,8 @@ def router() -> APIRouter:
 
 
 # dependencies that only look are coroutines: FastAPI would send plain functions to another thread
-async def _engine(request: Request) -> Engine:
-    engine: Engine = request.app.state.engine
+async def _engine(request: Request) -> ScoringEngine:
+    engine: ScoringEngine = request.app.state.engine
     return engine
 
 
@@ -64,7 +64,7 @@ async def _replays(request: Request) -> ReplayRunner:
     return replays
 
 
-Served = Annotated[Engine, Depends(_engine)]
+Served = Annotated[ScoringEngine, Depends(_engine)]
 Caller = Annotated[Identity, Depends(caller)]
 
 
@@ -218,7 +218,7 @@ def _for_teams(routes: APIRouter) -> None:
         return engine.remaining(team)
 
 
-def _terms(body: CompetitionRequest, engine: Engine) -> CompetitionTerms:
+def _terms(body: CompetitionRequest, engine: ScoringEngine) -> CompetitionTerms:
     """Return a request's terms, or raise with one sentence."""
     given = body.model_dump(exclude={"features", "labels"})
     plan, rules = (

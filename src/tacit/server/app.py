@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from tacit import __version__
 from tacit.privacy.errors import TacitError
 from tacit.server.api import router
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import status_of
 from tacit.server.guard import RequestGuard
 from tacit.server.leaks import ReplayRunner
@@ -36,7 +36,7 @@ _log = logging.getLogger("tacit.server")
 _PATIENCE = 20.0  # seconds to wait for a server of this process to start or to stop
 
 
-def create_app(source: ServerSettings | Engine) -> FastAPI:
+def create_app(source: ServerSettings | ScoringEngine) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -48,7 +48,7 @@ def create_app(source: ServerSettings | Engine) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        engine = Engine.open(source) if isinstance(source, ServerSettings) else source
+        engine = ScoringEngine.open(source) if isinstance(source, ServerSettings) else source
         app.state.engine = engine
         yield
         if isinstance(source, ServerSettings):
@@ -62,7 +62,7 @@ def create_app(source: ServerSettings | Engine) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    if isinstance(source, Engine):
+    if isinstance(source, ScoringEngine):
         app.state.engine = source
     app.state.replays = ReplayRunner(running)
     app.include_router(router())
@@ -72,7 +72,9 @@ def create_app(source: ServerSettings | Engine) -> FastAPI:
     return app
 
 
-def serve(source: ServerSettings | Engine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True) -> None:
+def serve(
+    source: ServerSettings | ScoringEngine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True
+) -> None:
     """Run the application until it is asked to stop; requests under way and all that is queued are finished.
 
     Parameters
@@ -108,7 +110,7 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
 
 
 @contextmanager
-def running(engine: Engine) -> Iterator[str]:
+def running(engine: ScoringEngine) -> Iterator[str]:
     """Serve an engine on a free port of this machine; the value is its address."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

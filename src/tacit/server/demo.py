@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 
 from tacit.data import titanic
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Conflict
 from tacit.server.plan import CompetitionPlan
 from tacit.server.records import Competition
@@ -28,7 +28,7 @@ def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> Compe
     return CompetitionTerms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 
-def create_titanic(engine: Engine, *, terms: CompetitionTerms | None = None) -> Competition:
+def create_titanic(engine: ScoringEngine, *, terms: CompetitionTerms | None = None) -> Competition:
     """Create the Titanic competition from the bundled data: 2,201 rows, two classes."""
     data = titanic()
     columns = [data.table.column(name).to_pylist() for name in data.features]
@@ -37,7 +37,7 @@ def create_titanic(engine: Engine, *, terms: CompetitionTerms | None = None) -> 
     return engine.create_competition(terms or titanic_terms(), features=features, labels=labels)
 
 
-def offer_titanic(engine: Engine) -> None:
+def offer_titanic(engine: ScoringEngine) -> None:
     """Create the Titanic competition if there is no competition; another server may do so at the same time."""
     if engine.competitions():
         return

@@ -16,7 +16,7 @@ from sqlalchemy import insert
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric
 from tacit.server import standings
-from tacit.server.access import Access
+from tacit.server.access import TokenAccess
 from tacit.server.competition import COMPETITIONS, find, insert_competition
 from tacit.server.copies import clear_copies, copy_folder
 from tacit.server.database import ServerDatabase
@@ -35,7 +35,7 @@ from tacit.server.submission import Submission, SubmissionWriter
 from tacit.server.terms import CompetitionTerms, check_line
 from tacit.server.tokens import hash_token, new_token
 
-__all__ = ["Engine"]
+__all__ = ["ScoringEngine"]
 
 _SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TEAM_NAME = 80
@@ -43,7 +43,7 @@ _TEAM, _INVITE = "team", "invite"
 _FREE = RequestRate(per_minute=60_000_000, burst=1_000_000)
 
 
-class Engine(Access):
+class ScoringEngine(TokenAccess):
     r"""The scoring server without HTTP; all methods may be called from any thread.
 
     Who may call what is the caller's to check, with :meth:`identify`: methods that take a :class:`Team` act for that
@@ -55,7 +55,7 @@ class Engine(Access):
     >>> from pathlib import Path
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.server import CompetitionPlan, Rules
-    >>> engine = Engine.open(ServerSettings(folder=Path(tempfile.mkdtemp())))
+    >>> engine = ScoringEngine.open(ServerSettings(folder=Path(tempfile.mkdtemp())))
     >>> rules = Rules(plan=CompetitionPlan(metric=Accuracy()), public_fraction=1.0)
     >>> terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
@@ -74,7 +74,7 @@ class Engine(Access):
         )
 
     @classmethod
-    def open(cls, settings: ServerSettings) -> Engine:
+    def open(cls, settings: ServerSettings) -> ScoringEngine:
         """Open a server's data, or make them where there are none; start its writer."""
         _check_key_is_kept(settings)
         if settings.folder.exists() and not settings.folder.is_dir():
@@ -191,7 +191,7 @@ class Engine(Access):
             return standings.final(connection, competition["id"])
 
     @contextmanager
-    def copy_for_replay(self, slug: str, *, submissions: int | None = None) -> Iterator[Engine]:
+    def copy_for_replay(self, slug: str, *, submissions: int | None = None) -> Iterator[ScoringEngine]:
         """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
         Files and ledger of the copy are in a folder of their own inside the server's, its key in memory alone: an
@@ -213,7 +213,7 @@ class Engine(Access):
         limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
         with copy_folder(self.settings.folder) as folder:
             settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
-            copy = Engine(settings, key=ServerKey.new())
+            copy = ScoringEngine(settings, key=ServerKey.new())
             try:
                 copy._insert(terms, board.metric, board.features, board.labels, board.labels.codes.astype(str).tolist())
                 yield copy

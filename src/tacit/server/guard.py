@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import TooLarge, TooManyRequests
 from tacit.server.limits import RateLimit
 from tacit.server.records import AnonymousCaller, Host, Identity, Team
@@ -56,7 +56,7 @@ class RequestGuard:
     tokens cannot be guessed at speed. The log has the route, never a path's own text, a query, a header or a body.
     """
 
-    def __init__(self, app: ASGIApp, *, engine: Callable[[], Engine]) -> None:
+    def __init__(self, app: ASGIApp, *, engine: Callable[[], ScoringEngine]) -> None:
         self._app, self._engine = app, engine
         self._tokens: RateLimit | None = None
         self._addresses: RateLimit | None = None
@@ -111,7 +111,7 @@ class RequestGuard:
             if counted.exceeded:  # whatever the application made of it
                 await _refusal(_too_large(limit), headers={"connection": "close"})(scope, receive, send)
 
-    def _identify(self, scope: Scope, headers: Headers, engine: Engine) -> None:
+    def _identify(self, scope: Scope, headers: Headers, engine: ScoringEngine) -> None:
         """Count the request and identify its caller."""
         if self._tokens is None or self._addresses is None:
             limits = engine.settings.limits

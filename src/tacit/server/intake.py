@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.server.board import CompetitionBoard
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.multipart import read_upload
 from tacit.server.payloads import PredictionsRequest
 from tacit.server.prediction_file import PredictionReader
@@ -57,7 +57,7 @@ DESCRIPTION: dict[str, Any] = {
 """What OpenAPI says of a submission; the handler reads the body itself, piece by piece."""
 
 
-async def take_submission(request: Request, team: Team, engine: Engine) -> Score:
+async def take_submission(request: Request, team: Team, engine: ScoringEngine) -> Score:
     """Read, check, measure and queue a submission; return its score when it is on disk."""
     board = engine.board(team.competition)  # read once, then kept
     predictions, _ = await read_predictions(request, board, engine)
@@ -71,7 +71,7 @@ async def take_submission(request: Request, team: Team, engine: Engine) -> Score
 
 
 async def read_predictions(
-    request: Request, board: CompetitionBoard, engine: Engine
+    request: Request, board: CompetitionBoard, engine: ScoringEngine
 ) -> tuple[NDArray[np.float64], dict[str, str]]:
     """Return predictions in the order of the rows, and a form's small fields."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -13,7 +13,7 @@ import numpy as np
 from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.server.board import CompetitionBoard
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Conflict, NotFound
 from tacit.server.forecast import LeakForecast, forecast
 from tacit.server.replay import ReplayProgress, ReplayResult, Serving, prior_of, replay_attack
@@ -65,7 +65,7 @@ class ReplayRunner:
             raise NotFound("no replay was started since the server began")
         return found.to_json()
 
-    def start(self, engine: Engine, slug: str, *, submissions: int | None = None) -> None:
+    def start(self, engine: ScoringEngine, slug: str, *, submissions: int | None = None) -> None:
         """Begin a replay in the background."""
         made = engine.board(slug).rules.plan.submissions if submissions is None else submissions
         if not 1 <= made <= MOST_SUBMISSIONS:
@@ -84,7 +84,7 @@ class ReplayRunner:
         """Return when the latest replay is over."""
         self._threads[slug].join()
 
-    def _run(self, engine: Engine, slug: str, submissions: int) -> None:
+    def _run(self, engine: ScoringEngine, slug: str, submissions: int) -> None:
         def look(progress: ReplayProgress) -> None:
             self._states[slug] = ReplayState(running=True, progress=progress, result=None, error=None)
 

@@ -17,11 +17,11 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, attack_final_score
 from tacit.server.board import CompetitionBoard
 from tacit.server.client import ServerClient, ServerUnreachable
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 
 __all__ = ["ReplayProgress", "ReplayResult", "Serving", "prior_of", "replay_attack"]
 
-Serving = Callable[[Engine], AbstractContextManager[str]]
+Serving = Callable[[ScoringEngine], AbstractContextManager[str]]
 """Serves an engine while a block runs, and gives its address: :func:`tacit.server.app.running`."""
 
 
@@ -67,7 +67,7 @@ class ReplayResult:
 
 
 def replay_attack(
-    engine: Engine,
+    engine: ScoringEngine,
     slug: str,
     *,
     serving: Serving,
@@ -119,7 +119,7 @@ def replay_attack(
 
 
 def _attack(
-    copy: Engine,
+    copy: ScoringEngine,
     slug: str,
     url: str,
     board: CompetitionBoard,

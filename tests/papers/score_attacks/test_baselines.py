@@ -6,7 +6,7 @@ import pytest
 from papers.score_attacks.attacks import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import DigitDesign, infer_labels, plan_attack
-from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, Reduction, SquaredError
+from tacit.scores.losses import ClippedCrossEntropy, LossReduction, MachineEpsilon, SquaredError
 from tacit.scores.metrics import Accuracy, UnboundedLoss
 from tacit.scores.policies import Bounded
 
@@ -16,7 +16,7 @@ from tacit.scores.policies import Bounded
     [
         ClippedCrossEntropy(clip=MachineEpsilon()),
         ClippedCrossEntropy(classes=3, clip=MachineEpsilon()),
-        SquaredError(reduction=Reduction.SUM),
+        SquaredError(reduction=LossReduction.SUM),
     ],
 )
 def test_the_search_agrees_with_reading_digits(loss):

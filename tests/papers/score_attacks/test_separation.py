@@ -41,9 +41,9 @@ from tacit.scores.losses import (
     ClampedCrossEntropy,
     ClippedCrossEntropy,
     Float32,
+    LossReduction,
     MachineEpsilon,
     ProbabilityFloor,
-    Reduction,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
@@ -119,7 +119,7 @@ def test_sums_that_are_not_superincreasing_can_be_distinct():
 
 @pytest.mark.parametrize(
     "loss",
-    [ClippedCrossEntropy(), SquaredError(reduction=Reduction.SUM), ItakuraSaito(), NormLike(alpha=3.0)],
+    [ClippedCrossEntropy(), SquaredError(reduction=LossReduction.SUM), ItakuraSaito(), NormLike(alpha=3.0)],
     ids=lambda loss: type(loss).__name__,
 )
 def test_gap_is_the_definition(loss):
@@ -152,7 +152,7 @@ NOISED = [
     (SoftmaxCrossEntropy(classes=5), 3, 2.0, Digits()),
     (SquaredError(), 5, 6e-3, Digits()),
     (SquaredError(classes=3), 3, 1e-2, Digits()),
-    (SquaredError(reduction=Reduction.SUM), 5, 0.03, Digits()),
+    (SquaredError(reduction=LossReduction.SUM), 5, 0.03, Digits()),
     (NormLike(alpha=4.0), 4, 0.06, Digits()),
     (Mahalanobis(matrix=((2.0, 0.5), (0.5, 1.0))), 4, 0.03, Digits()),
     (ItakuraSaito(clip=ProbabilityFloor(1e-6)), 6, 1.0, Digits()),

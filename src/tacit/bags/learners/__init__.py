@@ -12,12 +12,13 @@ from tacit.bags.learners.random_bags import (
     RandomBagModel,
     UnbiasedObjective,
 )
-from tacit.bags.learners.training import Training
+from tacit.bags.learners.training import BatchTraining
 
 __all__ = [
     "MLP",
     "AdditiveModel",
     "BagMeanObjective",
+    "BatchTraining",
     "Calibration",
     "Cross",
     "CrossSolver",
@@ -30,7 +31,6 @@ __all__ = [
     "ProportionLoss",
     "RandomBagModel",
     "Ridge",
-    "Training",
     "Tree",
     "UnbiasedObjective",
 ]

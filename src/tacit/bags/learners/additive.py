@@ -16,7 +16,7 @@ from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration, Predictor
 from tacit.bags.learners.parts import Cross, ModelPart, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
-from tacit.bags.learners.training import Training
+from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.bags import read_columns
@@ -51,7 +51,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
         maximum likelihood fit.
     solver
-        ``Lbfgs()`` for crosses and trees (default); ``Training()`` for networks (default
+        ``Lbfgs()`` for crosses and trees (default); ``BatchTraining()`` for networks (default
         where a part needs torch).
     recalibrate
         Move the intercept after training so that predictions add up to the released total. Crosses and trees do
@@ -94,7 +94,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         parts: Sequence[ModelPart] | None = None,
         *,
         penalty: Penalty | None = None,
-        solver: CrossSolver | Training | None = None,
+        solver: CrossSolver | BatchTraining | None = None,
         recalibrate: bool = False,
         random_state: int | None = None,
     ) -> None:
@@ -126,11 +126,11 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         loss = self._loss_of(release)
         parts = check_parts(self.parts or [Cross(partition.columns) for partition in release.partitions])
         cells = cells_of(parts, release.partitions)
-        solver = self.solver or (Training() if any(part.needs_torch for part in parts) else Lbfgs())
+        solver = self.solver or (BatchTraining() if any(part.needs_torch for part in parts) else Lbfgs())
         penalty = self.penalty or NoiseRidge()
         self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)
         self.model_: CoreModel | AdditiveNetwork
-        if isinstance(solver, Training):
+        if isinstance(solver, BatchTraining):
             from tacit.bags.learners.network import fit_network  # torch is an extra
 
             self.model_ = fit_network(

@@ -18,7 +18,7 @@ from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.learners.modules import PartModules
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
-from tacit.bags.learners.training import Training
+from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
 
@@ -119,7 +119,7 @@ def fit_network(
     *,
     loss: SemilinearLoss,
     penalty: Penalty,
-    training: Training,
+    training: BatchTraining,
     recalibrate: bool = False,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -151,7 +151,7 @@ def _train(
     modules: PartModules,
     targets: BagTargets,
     rows: EncodedRows,
-    training: Training,
+    training: BatchTraining,
     processes: TrainingProcesses,
     *,
     seed: int,
@@ -221,7 +221,7 @@ def _targets(
 
 
 def _recalibrate(
-    modules: PartModules, targets: BagTargets, rows: EncodedRows, training: Training, device: torch.device
+    modules: PartModules, targets: BagTargets, rows: EncodedRows, training: BatchTraining, device: torch.device
 ) -> None:
     """Move the intercept by Newton steps until predictions have the released mean."""
     for _ in range(10):

@@ -8,11 +8,11 @@ from typing import Any
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Training"]
+__all__ = ["BatchTraining"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class BatchTraining:
     """Mini-batch training; under ``torchrun`` each process takes its share of every batch.
 
     Parameters

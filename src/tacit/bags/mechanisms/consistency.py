@@ -16,7 +16,7 @@ from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 
-__all__ = ["ConsistentTotals", "Projection", "make_consistent", "tie_by_keys", "tie_by_rows"]
+__all__ = ["ConsistencyProjection", "ConsistentTotals", "make_consistent", "tie_by_keys", "tie_by_rows"]
 
 _DENSE = 1500  # bags, cells or ties up to which the factors are computed exactly
 _ENTRIES = 2e7
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Projection:
+class ConsistencyProjection:
     """The orthogonal projection of whitened totals on those that can come from one table.
 
     In units of its standard deviation a vector of totals z has covariance I, and the best linear unbiased estimate of
@@ -208,7 +208,7 @@ def _reconcile(
     deviation = np.repeat(np.sqrt(variances), [len(part) for part in parts])[:, None]
     scale = sparse.diags_array(1 / deviation[:, 0] if table is not None else deviation[:, 0])
     matrix = tie_by_keys(parts) if table is None else tie_by_rows(parts, table)
-    projection = Projection(matrix=sparse.csr_array(scale @ matrix), ties=table is None)
+    projection = ConsistencyProjection(matrix=sparse.csr_array(scale @ matrix), ties=table is None)
     z = np.concatenate([np.asarray(value, dtype=np.float64) for value in values])
     made = projection.apply(z / deviation) * deviation
     left, exact = projection.diagonal(rng=rng)

@@ -15,7 +15,7 @@ from tacit.bags.plan import Plan
 from tacit.bags.releases.release import Release, guarantee_of
 from tacit.data.locations import files_read
 from tacit.data.rows import parse_once
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -81,7 +81,7 @@ def protect(
         loss = loss_of_plan(plan, rows.encoding.classes)
         guarantee = guarantee_of(plan, loss, classes=rows.encoding.classes)
         prepared = plan.mechanism.prepare(plan, rows, loss)
-        request = Request(
+        request = ReleaseRequest(
             plan=plan,
             guarantee=guarantee,
             seeded=is_seeded(generator),

@@ -24,8 +24,8 @@ from tacit.data.names import check_present
 from tacit.data.persons import limit_rows
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
-from tacit.privacy.releases import Header, Member, TableMember
 from tacit.privacy.releases import Release as BaseRelease
+from tacit.privacy.releases import ReleaseHeader, ReleaseMember, TableMember
 from tacit.privacy.words import counted
 
 __all__ = ["Release", "UsedRows", "guarantee_of"]
@@ -54,7 +54,7 @@ class Release(BaseRelease):
     """Label totals of bags, with the plan and the guarantee they were made under."""
 
     plan_type: ClassVar[type[Plan]] = Plan
-    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+    member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (TableMember,)
 
     @classmethod
     def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: AnyGuarantee, rows: PrivateRows) -> Release:
@@ -71,7 +71,7 @@ class Release(BaseRelease):
             "random": None if made.random is None else made.random.describe(),
             "mechanism": dict(made.mechanism),
         }
-        header = Header(
+        header = ReleaseHeader(
             surface=Plan.surface, plan=plan.to_json(), settled=settled, guarantee=guarantee, seeded=made.seeded
         )
         return cls(header=header, members=members)

@@ -17,7 +17,7 @@ from tacit.features.mechanisms.noise import NoNoise, check_gaussian
 from tacit.features.mechanisms.selected import SelectedColumns
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import CoordinateNoise, randomize_codes
-from tacit.privacy.releases import Member, TableMember
+from tacit.privacy.releases import ReleaseMember, TableMember
 
 __all__ = ["NoisyRows"]
 
@@ -86,7 +86,7 @@ class NoisyRows:
         corner = np.full((records, features), side * STEPS, dtype=np.int64)
         return np.asarray(self.add_noise(corner, rng=rng).sum(axis=1) / STEPS)
 
-    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, Member]:
+    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, ReleaseMember]:
         """Return the rows, which are drawn batch by batch as they are written."""
         kind = pa.array(selected.classes.values).type
         schema = pa.schema([*((name, pa.float64()) for name in selected.names), (selected.label, kind)])

@@ -18,7 +18,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import ComposedLoss
 from tacit.privacy.noise import CoordinateNoise, gaussian_scale
-from tacit.privacy.releases import DocumentMember, Member
+from tacit.privacy.releases import DocumentMember, ReleaseMember
 from tacit.privacy.rounding import exact
 
 __all__ = ["NoisyTotals", "ReleasedTotals"]
@@ -91,7 +91,7 @@ class NoisyTotals:
         totals: NDArray[np.float64] = self.add_noise(table, rng=rng).sums.sum(axis=1)
         return totals
 
-    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, Member]:
+    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, ReleaseMember]:
         """Return the totals, drawn at once."""
         return {"totals": DocumentMember(self.add_noise(selected.moments, rng=rng).to_json())}
 

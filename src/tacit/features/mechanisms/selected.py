@@ -13,7 +13,7 @@ from tacit.data.classes import Classes
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.releases import Member
+from tacit.privacy.releases import ReleaseMember
 
 __all__ = ["Batches", "BoundMechanism", "SelectedColumns"]
 
@@ -45,5 +45,5 @@ class BoundMechanism(Protocol):
     def corner_scores(self, side: int, *, features: int, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return what best separates a record in the box's corner ``side`` (1 or -1) from one in the opposite."""
 
-    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, Member]:
+    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, ReleaseMember]:
         """Draw the release's member."""

@@ -14,11 +14,11 @@ from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
 from tacit.features.releases.feature_table import FeatureTable, Progress
 from tacit.features.releases.release import Release
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.releases import Header
+from tacit.privacy.releases import ReleaseHeader
 from tacit.privacy.rounding import check_delta
 from tacit.privacy.targets import Target, check_target
 from tacit.privacy.unit import Unit
@@ -90,7 +90,7 @@ def protect(
         box=box_of(source.encoder, names), progress=progress and (lambda done, total: progress(done, 2 * total))
     )
     check_delta(plan.delta, rows=source.rows)
-    request = Request(
+    request = ReleaseRequest(
         plan=plan,
         guarantee=guarantee,
         seeded=is_seeded(rng),
@@ -126,7 +126,7 @@ def _draw(
         moments=moments.take(places),
         read=partial(_read, source, names, progress),
     )
-    header = Header(
+    header = ReleaseHeader(
         surface=bound.plan.surface,
         plan=bound.plan.to_json(),
         guarantee=bound.guarantee(features=len(names)),

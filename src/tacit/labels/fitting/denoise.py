@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.labels.fitting.expect import calibrate, expect_outside, posterior_targets
-from tacit.labels.fitting.model import Model, Weights, fit_soft, fresh_copy, unbalanced
+from tacit.labels.fitting.model import FittedModel, Weights, fit_soft, fresh_copy, unbalanced
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
@@ -149,7 +149,7 @@ class Likelihoods:
         *,
         sample_weight: Weights = None,
         rng: np.random.Generator | None,
-    ) -> Model:
+    ) -> FittedModel:
         """Fit a fresh copy of the estimator to the likelihoods."""
         fitted = fresh_copy(estimator, rng).fit_likelihoods(X, targets, sample_weight=sample_weight)
-        return Model(fitted, targets.shape[1])
+        return FittedModel(fitted, targets.shape[1])

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from sklearn.utils import _safe_indexing
 
-from tacit.labels.fitting.model import Model, Weights, fit_soft
+from tacit.labels.fitting.model import FittedModel, Weights, fit_soft
 
 __all__ = ["calibrate", "expect_outside", "posterior_targets"]
 
@@ -68,9 +68,9 @@ def expect_outside(
     Each round's probabilities are calibrated, since soft targets give flat models.
     """
     fold = rng.permutation(np.arange(len(likelihood)) % folds)
-    models: dict[Folds, Model] = {}
+    models: dict[Folds, FittedModel] = {}
 
-    def fit(left: Folds) -> Model:
+    def fit(left: Folds) -> FittedModel:
         """The model trained outside these folds."""
         rows = np.flatnonzero(~np.isin(fold, list(left)))
         targets = start[rows] if len(left) == rounds else posterior_targets(predict(left), likelihood)[rows]

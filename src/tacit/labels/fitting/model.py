@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "named_estimator", "unbalanced"]
+__all__ = ["FittedModel", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "named_estimator", "unbalanced"]
 
 _FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
 
@@ -24,7 +24,7 @@ Weights = NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class FittedModel:
     """A fitted classifier with one column of probabilities for each of K classes."""
 
     estimator: Any
@@ -47,18 +47,18 @@ def fit_hard(
     *,
     classes: int,
     sample_weight: Weights = None,
-    start: Model | None = None,
+    start: FittedModel | None = None,
     rng: np.random.Generator | None,
-) -> Model:
+) -> FittedModel:
     """Fit a fresh copy of ``estimator`` to class codes, or continue from ``start`` if it saw the same classes."""
     if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
         constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
-        return Model(constant.fit(X, codes), classes)
+        return FittedModel(constant.fit(X, codes), classes)
     learner = fresh_copy(estimator, rng)
     if start is not None and np.array_equal(start.estimator.classes_, np.unique(codes)):
         learner = copy.deepcopy(start.estimator).set_params(warm_start=True)
     extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return Model(learner.fit(X, codes, **extra), classes)
+    return FittedModel(learner.fit(X, codes, **extra), classes)
 
 
 def fit_soft(
@@ -68,7 +68,7 @@ def fit_soft(
     *,
     sample_weight: Weights = None,
     rng: np.random.Generator | None,
-) -> Model:
+) -> FittedModel:
     """Fit a fresh copy of ``estimator`` to a distribution over classes, or signed weights of them, for each row.
 
     An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions unchanged. For
@@ -77,7 +77,7 @@ def fit_soft(
     """
     K = targets.shape[1]
     if hasattr(estimator, "fit_targets"):
-        return Model(fresh_copy(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
+        return FittedModel(fresh_copy(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
     if not has_fit_parameter(estimator, "sample_weight"):
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
     signed = bool((targets < 0).any())
@@ -107,7 +107,7 @@ def _balance(weights: NDArray[np.float64], codes: NDArray[np.int64], classes: in
     return np.asarray(np.where(totals > 0, weights.sum() / (classes * np.where(totals > 0, totals, 1.0)), 1.0))
 
 
-def _fit_signed(estimator: Any, X: Any, copies: Any, codes: NDArray[np.int64], **options: Any) -> Model:  # noqa: ANN401
+def _fit_signed(estimator: Any, X: Any, copies: Any, codes: NDArray[np.int64], **options: Any) -> FittedModel:  # noqa: ANN401
     """Fit with negative weights, and see that probabilities come out."""
     try:
         model = fit_hard(estimator, copies, codes, **options)

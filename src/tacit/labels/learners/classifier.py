@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.data.classes import Classes
 from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
-from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
+from tacit.labels.fitting.model import FittedModel, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
 from tacit.labels.learners.temperature import find_temperature, scale_temperature
@@ -300,7 +300,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._tell(0)
         targets = self._denoise().targets(self._base(), represented, noisy, rng=rng)
         fit = getattr(self._denoise(), "fit", fit_soft)
-        model: Model = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
+        model: FittedModel = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
         probabilities = model.probabilities(represented)
         self._given, self._predicted = given, probabilities.argmax(axis=1)
         self._chosen, self._as_given = np.arange(len(given)), False
@@ -323,7 +323,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | x), one column for each of ``classes_``."""
         check_is_fitted(self)
-        model: Model = self._model
+        model: FittedModel = self._model
         features = self._features(X, reset=False)
         probabilities = model.probabilities(features if self._as_given else self._represented(features))
         return scale_temperature(probabilities, temperature=self.temperature_)

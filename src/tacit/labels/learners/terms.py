@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from tacit.labels.plan import Plan
 from tacit.labels.releases.release import Release
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee
 from tacit.privacy.ledger.fingerprint import arrow_batches
@@ -90,7 +90,7 @@ def draw_once(
     """Draw a release of labels; with a payment, charge first, and draw once for the same columns and plan."""
     if payment is None:
         return draw()
-    request = Request(
+    request = ReleaseRequest(
         plan=plan, guarantee=guarantee, seeded=False, rows=lambda: arrow_batches(columns), private=[plan.label]
     )
     release = deliver(Release, request, draw=draw, payment=payment)

@@ -14,7 +14,7 @@ from tacit.labels.plan import Plan
 from tacit.labels.releases.release import ROWS, Release
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded
-from tacit.privacy.releases import Header, TableMember
+from tacit.privacy.releases import ReleaseHeader, TableMember
 
 if TYPE_CHECKING:
     from tacit.labels.mechanisms.staged import StageLearner
@@ -38,9 +38,9 @@ def try_out(plan: Plan, coding: Coding) -> None:
 
 def header_of(
     plan: Plan, mechanism: LabelMechanism, guarantee: Guarantee, *, seeded: bool, ordered: bool = True
-) -> Header:
+) -> ReleaseHeader:
     """Return the header of a release by this mechanism."""
-    return Header(
+    return ReleaseHeader(
         surface=Plan.surface,
         plan=plan.to_json(),
         settled=mechanism.describe(),

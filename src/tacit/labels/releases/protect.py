@@ -20,7 +20,7 @@ from tacit.labels.releases.label_survey import ChosenRows, LabelSurvey
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import Source, SparkSource, spark_frame
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -95,7 +95,7 @@ def protect(
     if not source.ordered:
         _check_unordered(plan, generator, source)
         survey.complete()
-    request = Request(
+    request = ReleaseRequest(
         plan=plan,
         guarantee=plan.guarantee(),
         seeded=is_seeded(generator),
@@ -146,7 +146,7 @@ def _check_unordered(plan: Plan, rng: np.random.Generator, source: Source) -> No
         raise InvalidInput("needs all rows at once, but each of Spark's workers sees only a part of them", field=what)
 
 
-def _draw(survey: LabelSurvey, request: Request, rng: np.random.Generator, progress: Progress | None) -> Release:
+def _draw(survey: LabelSurvey, request: ReleaseRequest, rng: np.random.Generator, progress: Progress | None) -> Release:
     """Draw after the charge: the rows to release, then an estimated prior, then the labels while they are written."""
     plan = survey.plan
     chosen = survey.choose(rng)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from tacit.labels.plan import Plan
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
-from tacit.privacy.releases import Member, TableMember
+from tacit.privacy.releases import ReleaseMember, TableMember
 from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Release(releases.Release):
     """
 
     plan_type: ClassVar[type[Plan]] = Plan
-    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+    member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (TableMember,)
 
     follows_order: bool = False
 

@@ -13,7 +13,7 @@ from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
 from tacit.models.margin.labels import check_points
 from tacit.models.points import Floats
 from tacit.models.theory.kernel import judge_coverage
-from tacit.models.theory.orthogonal import Coverage
+from tacit.models.theory.orthogonal import MarginCoverage
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
@@ -30,7 +30,7 @@ class MarginLeak:
 
     leak: Leak
     margin: float
-    coverage: Coverage
+    coverage: MarginCoverage
 
 
 def attack_outputs(

@@ -17,7 +17,7 @@ from tacit.models.releases.members import NumbersMember
 from tacit.models.releases.release import Release
 from tacit.models.releases.state_files import arrays_of
 from tacit.models.trained import TrainedModel
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.guarantee import AnyGuarantee
@@ -25,7 +25,7 @@ from tacit.privacy.ledger import Receipt
 from tacit.privacy.ledger.fingerprint import arrow_batches, list_column
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.payment import Payment
-from tacit.privacy.releases import Header
+from tacit.privacy.releases import ReleaseHeader
 
 if TYPE_CHECKING:
     import torch
@@ -123,7 +123,7 @@ def train_dp_sgd(
     plan = Plan(label="y", epsilon=epsilon, delta=delta, mechanism=how)
     settled = {"rows": len(rows), **how.settle(plan, rows=len(rows), classes=0)}
     training = how.prepare(module, settled, rows, targets, make_optimizer=make_optimizer, loss=loss)
-    header = Header(
+    header = ReleaseHeader(
         surface=plan.surface,
         plan=plan.to_json(),
         settled=settled,
@@ -138,7 +138,7 @@ def train_dp_sgd(
     if payment is None:
         release = train()
     else:
-        request = Request(
+        request = ReleaseRequest(
             plan=plan,
             guarantee=header.guarantee,
             seeded=header.seeded,

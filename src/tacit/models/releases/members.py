@@ -16,14 +16,14 @@ from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
 from tacit.models.releases.layers import LinearLayers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.releases.members import Facts, Member, Seal
+from tacit.privacy.releases.members import Facts, ReleaseMember, Seal
 
 __all__ = ["EstimatorMember", "ModelMember", "NumbersMember", "OnnxMember", "SafetensorsMember", "TorchMember"]
 
 _LEAST = 2.0**-53  # probabilities below count as this, so that logits are finite
 
 
-class ModelMember(Member):
+class ModelMember(ReleaseMember):
     """A trained model that answers rows."""
 
     endings: ClassVar[tuple[str, ...]]

@@ -15,12 +15,12 @@ from tacit.models.plan import Plan
 from tacit.models.points import TrainingPoints
 from tacit.models.releases.encoding import read_points
 from tacit.models.releases.release import Release, guarantee_of
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.releases import Header
+from tacit.privacy.releases import ReleaseHeader
 from tacit.privacy.targets import Overwrite, Target, check_target
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def protect(
     points, encoder = read_points(source, plan, rng=rng)
     rows, classes = len(points.rows), list(points.classes)
     settled = {"rows": rows, "classes": classes, **plan.mechanism.settle(plan, rows=rows, classes=len(classes))}
-    header = Header(
+    header = ReleaseHeader(
         surface=plan.surface,
         plan=plan.to_json(),
         settled=settled,
@@ -105,7 +105,7 @@ def _check_out(plan: Plan, out: Target, table: object, payment: Payment | None) 
         raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
 
 
-def _request(plan: Plan, header: Header, source: ibis.Table) -> Request:
+def _request(plan: Plan, header: ReleaseHeader, source: ibis.Table) -> ReleaseRequest:
     """A ledger knows records by all columns of their table, and labels by the label."""
     records = isinstance(header.guarantee, Guarantee) and header.guarantee.unit == Unit.RECORD
     named = (*planned_features(plan, source.columns), plan.label, *([plan.person] if plan.person else []))
@@ -114,7 +114,7 @@ def _request(plan: Plan, header: Header, source: ibis.Table) -> Request:
     def rows() -> Iterator[pa.RecordBatch]:
         yield from source.select(columns).to_pyarrow_batches()
 
-    return Request(
+    return ReleaseRequest(
         plan=plan,
         guarantee=header.guarantee,
         seeded=header.seeded,
@@ -125,7 +125,7 @@ def _request(plan: Plan, header: Header, source: ibis.Table) -> Request:
 
 def _train(
     plan: Plan,
-    header: Header,
+    header: ReleaseHeader,
     points: TrainingPoints,
     *,
     rng: np.random.Generator,

@@ -27,7 +27,7 @@ from tacit.privacy import releases
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 from tacit.privacy.plan import Plan as AnyPlan
-from tacit.privacy.releases import Header, Member
+from tacit.privacy.releases import ReleaseHeader, ReleaseMember
 
 __all__ = ["Release", "guarantee_of"]
 
@@ -60,7 +60,12 @@ class Release(releases.Release):
     """
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
-    member_types: ClassVar[tuple[type[Member], ...]] = (SafetensorsMember, TorchMember, OnnxMember, EstimatorMember)
+    member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (
+        SafetensorsMember,
+        TorchMember,
+        OnnxMember,
+        EstimatorMember,
+    )
 
     label_column: str | None = None
 
@@ -74,7 +79,7 @@ class Release(releases.Release):
         return release.opened() if trust else release
 
     @classmethod
-    def of_trained(cls, trained: TrainedModel, *, header: Header) -> Self:
+    def of_trained(cls, trained: TrainedModel, *, header: ReleaseHeader) -> Self:
         """Return what training made as a release."""
         member: ModelMember
         if trained.state is None:
@@ -110,7 +115,7 @@ class Release(releases.Release):
         models: no guarantee: the file does not state how the model was trained
         """
         encoder = Encoder.of_numbers(features)
-        header = Header(
+        header = ReleaseHeader(
             surface=Plan.surface,
             plan=None,
             settled={"label": label, "classes": list(classes)},
@@ -201,9 +206,9 @@ class Release(releases.Release):
         raise InvalidRelease(f"{path} must end in {known}: no other kind of model file is read or written")
 
     @classmethod
-    def _member_type(cls, source: Path) -> type[Member]:
+    def _member_type(cls, source: Path) -> type[ReleaseMember]:
         return cls.kind_of(source)
 
     @classmethod
-    def _header_of_stranger(cls, source: Path) -> Header:  # noqa: ARG003
-        return Header(surface=Plan.surface, plan=None, guarantee=ELSEWHERE, seeded=False)
+    def _header_of_stranger(cls, source: Path) -> ReleaseHeader:  # noqa: ARG003
+        return ReleaseHeader(surface=Plan.surface, plan=None, guarantee=ELSEWHERE, seeded=False)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.margin.labels import check_points, signs_of
 from tacit.models.points import Floats
-from tacit.models.theory.orthogonal import Coverage, effective_dimension, measure_orthogonality
+from tacit.models.theory.orthogonal import MarginCoverage, effective_dimension, measure_orthogonality
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["EXPECTED_RATIO", "OutputBounds", "bound_outputs", "judge_coverage"]
@@ -98,7 +98,7 @@ def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
     return OutputBounds(points=points, signs=signs, upper=upper, lower=lower)
 
 
-def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike | None = None) -> Coverage:
+def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike | None = None) -> MarginCoverage:
     """Return what is known beforehand about membership at the margin for these training points.
 
     Without their labels only Theorem 4.2 can prove something. ``fresh`` points were not trained on: each must be proved
@@ -113,9 +113,9 @@ def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike
     """
     rows = check_points(X)
     if _proves(rows, y, fresh):
-        return Coverage.PROVED
+        return MarginCoverage.PROVED
     expected = len(rows) > 1 and effective_dimension(rows) >= EXPECTED_RATIO * len(rows)
-    return Coverage.EXPECTED if expected else Coverage.NOT_COVERED
+    return MarginCoverage.EXPECTED if expected else MarginCoverage.NOT_COVERED
 
 
 def _proves(rows: Floats, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:

@@ -14,7 +14,7 @@ from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
-    "Coverage",
+    "MarginCoverage",
     "Orthogonality",
     "effective_dimension",
     "least_margin",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class Coverage(StrEnum):
+class MarginCoverage(StrEnum):
     """What is known beforehand about membership at the margin, for given training points.
 
     ``PROVED``: at every KKT point of the margin problem all training points lie on the margin (:func:`bound_outputs`;

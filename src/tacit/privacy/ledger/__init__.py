@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.privacy.ledger.ledger import Ledger
-    from tacit.privacy.ledger.records import Entry, Part, PartSpend, Receipt, Statement, Version
+    from tacit.privacy.ledger.records import (
+        DataSetPart,
+        DataSetStatement,
+        DataSetVersion,
+        LedgerEntry,
+        PartSpend,
+        Receipt,
+    )
 
-__all__ = ["Entry", "Ledger", "Part", "PartSpend", "Receipt", "Statement", "Version"]
+__all__ = ["DataSetPart", "DataSetStatement", "DataSetVersion", "Ledger", "LedgerEntry", "PartSpend", "Receipt"]
 
 
 def __getattr__(name: str) -> object:

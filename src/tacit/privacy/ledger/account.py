@@ -14,13 +14,13 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.loss import distribution_of
 from tacit.privacy.loss.base import Stated, add_stated, sure_epsilon
 
-__all__ = ["Account"]
+__all__ = ["PrivacyAccount"]
 
 _NOTHING = LossDistribution(0, np.ones(1), 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class PrivacyAccount:
     """The cost of all charges so far; one more charge is one addition and one convolution.
 
     Parameters
@@ -35,7 +35,7 @@ class Account:
     distribution: LossDistribution | None
 
     @classmethod
-    def of(cls, guarantees: Iterable[Guarantee], *, delta: float) -> Account:
+    def of(cls, guarantees: Iterable[Guarantee], *, delta: float) -> PrivacyAccount:
         """Compute the account from all its charges; equal ones by repeated squaring."""
         counts = Counter(guarantee.privacy_loss for guarantee in guarantees)
         stated: Stated = (Fraction(0), Fraction(0))
@@ -46,12 +46,12 @@ class Account:
                 distribution = distribution.compose(distribution_of(loss).power(count))
         return cls(stated=stated, distribution=distribution)
 
-    def add(self, guarantee: Guarantee) -> Account:
+    def add(self, guarantee: Guarantee) -> PrivacyAccount:
         """Return the account after one more charge."""
         loss = guarantee.privacy_loss
         kept = self.distribution
         composed = None if kept is None else kept.compose(distribution_of(loss))
-        return Account(stated=add_stated(self.stated, loss.stated), distribution=composed)
+        return PrivacyAccount(stated=add_stated(self.stated, loss.stated), distribution=composed)
 
     def spent(self, *, delta: float) -> float:
         """Return the epsilon spent at ``delta``, rounded up: the smaller of the sum and the distribution's."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
 from tacit.privacy.loss.base import Stated
@@ -70,7 +70,7 @@ class DataSetAccounts:
             )
         return tuple(parts)
 
-    def account(self, part: str) -> Account:
+    def account(self, part: str) -> PrivacyAccount:
         """Read what a part has spent."""
         mine = (ACCOUNT.c.data_set == self.id, ACCOUNT.c.part == self.parts[part]["number"])
         found = self.rows.find(ACCOUNT, *mine)
@@ -78,12 +78,12 @@ class DataSetAccounts:
             raise LedgerError(f"the ledger is damaged: {part} of {self.name} has lost its account; restore an export")
         row = found[0]
         kept = row["masses"] is not None
-        return Account(
+        return PrivacyAccount(
             stated=_read_stated(row["pure"]),
             distribution=LossDistribution.from_bytes(row["lower"], row["masses"], row["infinity"]) if kept else None,
         )
 
-    def spent(self, account: Account) -> float:
+    def spent(self, account: PrivacyAccount) -> float:
         """Return an account's epsilon at the budget's delta."""
         return account.spent(delta=self.budget.delta)
 
@@ -91,7 +91,7 @@ class DataSetAccounts:
         """Return what is left of the budget's epsilon, rounded down and never below 0."""
         return 0.0 if spent >= self.budget.epsilon else -round_up(exact(spent) - exact(self.budget.epsilon))
 
-    def put(self, part: str, account: Account) -> None:
+    def put(self, part: str, account: PrivacyAccount) -> None:
         """Write what a part has spent."""
         self.rows.change(ACCOUNT, **account_row(self.id, self.parts[part]["number"], account))
 
@@ -132,18 +132,18 @@ class DataSetAccounts:
             raise InvalidInput(f"version must be one of {self.name}'s {last} versions, got {number!r}")
         return last if number is None else number
 
-    def recount(self, part: str, *, delta: float | None = None) -> Account:
+    def recount(self, part: str, *, delta: float | None = None) -> PrivacyAccount:
         """Compute a part's account from the entries that were not voided, at the budget's delta or another."""
         entries = self.entries()
         voided = {entry["voids"] for entry in entries}
         standing = (e for e in entries if e["guarantee"] is not None and e["number"] not in voided)
-        return Account.of(
+        return PrivacyAccount.of(
             (guarantee_of(entry["guarantee"]) for entry in standing if part in json.loads(entry["parts"])),
             delta=self.budget.delta if delta is None else delta,
         )
 
 
-def account_row(data_set: int, part: int, account: Account) -> dict[str, object]:
+def account_row(data_set: int, part: int, account: PrivacyAccount) -> dict[str, object]:
     """Return an account as the columns of its table: numbers, a decimal fraction and an array's bytes."""
     kept = account.distribution
     return {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
 from tacit.privacy.ledger.registry import add_budget, check_budget
@@ -65,7 +65,7 @@ def void(book: DataSetAccounts, number: int, *, reason: str) -> Receipt:
     return Receipt(id=entry, spent=spent, left=book.left(spent))
 
 
-def rebuild(book: DataSetAccounts, *, parts: Sequence[str] | None = None) -> dict[str, Account]:
+def rebuild(book: DataSetAccounts, *, parts: Sequence[str] | None = None) -> dict[str, PrivacyAccount]:
     """Compute the accounts from the entries and replace the stored ones."""
     accounts = {part: book.recount(part) for part in book.choose(parts)}
     for part, account in accounts.items():

@@ -18,8 +18,8 @@ from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import exists, found, open_database
-from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text, split_id
-from tacit.privacy.ledger.requests import Charge
+from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetVersion, Receipt, check_text, split_id
+from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.statement import statement
@@ -114,7 +114,9 @@ class Ledger:
         with self._reading() as rows:
             return tuple(row["name"] for row in rows.find(DATA_SET))
 
-    def register(self, data: object, *, name: str, budget: Guarantee, parts: Sequence[Part] = ()) -> Statement:
+    def register(
+        self, data: object, *, name: str, budget: Guarantee, parts: Sequence[DataSetPart] = ()
+    ) -> DataSetStatement:
         """Give data a name, a unit and a budget; known data, and data that extend known data, are rejected.
 
         Parameters
@@ -135,7 +137,7 @@ class Ledger:
             registry.register(opened, prints, terms)
             return statement(DataSetAccounts.find(opened, name))
 
-    def identify(self, data: object) -> Version:
+    def identify(self, data: object) -> DataSetVersion:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""
         prints = self._fingerprints(data)
         with self.transaction() as rows:
@@ -205,7 +207,7 @@ class Ledger:
 
     def charge_of(
         self, entry: str, guarantee: Guarantee, *, key: bytes | None, prints: Mapping[int, bytes] | None
-    ) -> Charge:
+    ) -> ReleaseCharge:
         """Return the charge of a release by its id, if it was made for this guarantee, these rows and this plan.
 
         Parameters
@@ -221,18 +223,18 @@ class Ledger:
             registry.find_data_set(rows, prints, dataset=name)
             return charge
 
-    def set_budget(self, name: str, budget: Guarantee) -> Statement:
+    def set_budget(self, name: str, budget: Guarantee) -> DataSetStatement:
         """Give a data set another budget in the same unit; a budget below the spend is rejected."""
         with self.transaction() as rows:
             charging.set_budget(DataSetAccounts.find(rows, name, lock=True), budget)
             return statement(DataSetAccounts.find(rows, name))
 
-    def statement(self, name: str) -> Statement:
+    def statement(self, name: str) -> DataSetStatement:
         """Return a data set's budget, spend, parts, versions and entries."""
         with self._reading() as rows:
             return statement(DataSetAccounts.find(rows, name))
 
-    def rebuild(self, name: str) -> Statement:
+    def rebuild(self, name: str) -> DataSetStatement:
         """Recompute a data set's spend from its entries, and store it."""
         with self.transaction() as rows:
             charging.rebuild(DataSetAccounts.find(rows, name, lock=True))

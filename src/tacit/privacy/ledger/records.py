@@ -11,12 +11,12 @@ from tacit.privacy.rounding import format_up
 
 __all__ = [
     "ALL",
-    "Entry",
-    "Part",
+    "DataSetPart",
+    "DataSetStatement",
+    "DataSetVersion",
+    "LedgerEntry",
     "PartSpend",
     "Receipt",
-    "Statement",
-    "Version",
     "check_text",
     "format_down",
     "split_id",
@@ -29,7 +29,7 @@ _DIGITS = 18  # of an entry's number: more than there will be entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class DataSetPart:
     """A part of a data set that shares no row and no person with the other parts, for all protected values.
 
     Parameters
@@ -62,7 +62,7 @@ class PartSpend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class DataSetVersion:
     """One state of a data set: rows may be appended, and each time the spend is inherited."""
 
     data_set: str
@@ -72,7 +72,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One line of the ledger: a charge, or the correction that voids one."""
 
     id: str
@@ -98,7 +98,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class DataSetStatement:
     """Everything that the ledger records about one data set.
 
     Parameters
@@ -114,8 +114,8 @@ class Statement:
     spent: float
     left: float
     parts: tuple[PartSpend, ...]
-    versions: tuple[Version, ...]
-    entries: tuple[Entry, ...]
+    versions: tuple[DataSetVersion, ...]
+    entries: tuple[LedgerEntry, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""
@@ -172,7 +172,7 @@ def format_down(value: float) -> str:
     return format_up(-value).removeprefix("-")
 
 
-def _entry_to_json(entry: Entry) -> dict[str, Any]:
+def _entry_to_json(entry: LedgerEntry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "time": entry.time,

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from tacit.privacy.errors import InvalidInput, LedgerError, UnknownData
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import account_row, now
-from tacit.privacy.ledger.records import ALL, Part, Version, check_text
+from tacit.privacy.ledger.records import ALL, DataSetPart, DataSetVersion, check_text
 from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
 
@@ -34,7 +34,7 @@ class DataSetTerms:
 
     name: str
     budget: Guarantee
-    parts: Sequence[Part]
+    parts: Sequence[DataSetPart]
 
     def __post_init__(self) -> None:
         check_text(self.name, name="name")
@@ -100,7 +100,7 @@ def register(rows: SealedRows, prints: Prints, terms: DataSetTerms) -> None:
         _add_part(rows, number, i, part, delta=terms.budget.delta)
 
 
-def identify(rows: SealedRows, prints: Prints) -> Version:
+def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
     """Return the version of the data: a new one if rows were appended to a known one."""
     rows.find(LEDGER, lock=True)
     known = _match(rows, prints)
@@ -111,7 +111,9 @@ def identify(rows: SealedRows, prints: Prints) -> Version:
         )
     if known["rows"] < max(prints):
         known = _add_version(rows, known["data_set"], prints)
-    return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
+    return DataSetVersion(
+        data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"]
+    )
 
 
 def find_data_set(rows: SealedRows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:
@@ -146,7 +148,7 @@ def add_budget(rows: SealedRows, data_set: int, budget: Guarantee) -> None:
     )
 
 
-def _add_part(rows: SealedRows, data_set: int, number: int, part: Part | None, *, delta: float) -> None:
+def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | None, *, delta: float) -> None:
     lines = part.rows if part else None
     rows.add(
         PART,
@@ -156,7 +158,7 @@ def _add_part(rows: SealedRows, data_set: int, number: int, part: Part | None, *
         start=lines.start if lines else None,
         stop=lines.stop if lines else None,
     )
-    rows.add(ACCOUNT, **account_row(data_set, number, Account.of([], delta=delta)))
+    rows.add(ACCOUNT, **account_row(data_set, number, PrivacyAccount.of([], delta=delta)))
 
 
 def _add_version(rows: SealedRows, data_set: int, prints: Prints) -> Row:

@@ -11,11 +11,19 @@ from tacit.privacy.ledger.records import Receipt, split_id
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, ENTRY, REQUEST
 
-__all__ = ["Charge", "Delivery", "charge_of_entry", "find_charge", "record_delivery", "record_request", "request_of"]
+__all__ = [
+    "DeliveredRelease",
+    "ReleaseCharge",
+    "charge_of_entry",
+    "find_charge",
+    "record_delivery",
+    "record_request",
+    "request_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class DeliveredRelease:
     """The release that a charge paid for: its SHA-256, and its name in the store."""
 
     digest: bytes
@@ -23,7 +31,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class ReleaseCharge:
     """A standing charge for a release.
 
     Parameters
@@ -35,11 +43,11 @@ class Charge:
     """
 
     entry: str
-    delivery: Delivery | None = None
+    delivery: DeliveredRelease | None = None
     receipt: Receipt | None = None
 
 
-def find_charge(book: DataSetAccounts, key: bytes) -> Charge | None:
+def find_charge(book: DataSetAccounts, key: bytes) -> ReleaseCharge | None:
     """Return the newest charge for a key that was not voided."""
     voided = _voided(book)
     mine = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.key == key)
@@ -55,7 +63,7 @@ def request_of(book: DataSetAccounts, number: int) -> bytes:
     return bytes(found[0]["key"])
 
 
-def charge_of_entry(book: DataSetAccounts, number: int, guarantee: Guarantee, *, key: bytes | None) -> Charge:
+def charge_of_entry(book: DataSetAccounts, number: int, guarantee: Guarantee, *, key: bytes | None) -> ReleaseCharge:
     """Return a charge by its number; one that was voided, or was for another release, is rejected.
 
     Parameters
@@ -79,13 +87,13 @@ def charge_of_entry(book: DataSetAccounts, number: int, guarantee: Guarantee, *,
     return _charge(book, number)
 
 
-def record_request(book: DataSetAccounts, receipt: Receipt, key: bytes) -> Charge:
+def record_request(book: DataSetAccounts, receipt: Receipt, key: bytes) -> ReleaseCharge:
     """Record what a new charge is for."""
     book.rows.add(REQUEST, data_set=book.id, number=split_id(receipt.id)[1], key=key)
-    return Charge(entry=receipt.id, receipt=receipt)
+    return ReleaseCharge(entry=receipt.id, receipt=receipt)
 
 
-def record_delivery(book: DataSetAccounts, number: int, delivery: Delivery) -> None:
+def record_delivery(book: DataSetAccounts, number: int, delivery: DeliveredRelease) -> None:
     """Record the release of a charge before it is published; a second delivery and a voided charge are rejected."""
     if number in _voided(book):
         raise LedgerError(f"{book.name}/{number} was voided while its release was drawn; it was not delivered")
@@ -98,8 +106,8 @@ def record_delivery(book: DataSetAccounts, number: int, delivery: Delivery) -> N
         book.rows.add(DELIVERY, data_set=book.id, number=number, digest=delivery.digest, file=delivery.file, time=now())
 
 
-def _charge(book: DataSetAccounts, number: int) -> Charge:
-    return Charge(entry=f"{book.name}/{number}", delivery=_delivery(book, number))
+def _charge(book: DataSetAccounts, number: int) -> ReleaseCharge:
+    return ReleaseCharge(entry=f"{book.name}/{number}", delivery=_delivery(book, number))
 
 
 def _voided(book: DataSetAccounts) -> set[int]:
@@ -107,6 +115,6 @@ def _voided(book: DataSetAccounts) -> set[int]:
     return {entry["voids"] for entry in corrections}
 
 
-def _delivery(book: DataSetAccounts, number: int) -> Delivery | None:
+def _delivery(book: DataSetAccounts, number: int) -> DeliveredRelease | None:
     found = book.rows.find(DELIVERY, DELIVERY.c.data_set == book.id, DELIVERY.c.number == number)
-    return Delivery(digest=bytes(found[0]["digest"]), file=found[0]["file"]) if found else None
+    return DeliveredRelease(digest=bytes(found[0]["digest"]), file=found[0]["file"]) if found else None

@@ -13,7 +13,7 @@ from sqlalchemy import Table
 
 from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.files import Replaceable
-from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts, account_row
 from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, PART, REQUEST, VERSION
@@ -105,7 +105,7 @@ def _restore_data_set(rows: SealedRows, number: int, plain: Mapping[str, Any]) -
             rows.add(table, data_set=number, **_row(line))
     book = DataSetAccounts.find(rows, terms["name"])
     for part, row in book.parts.items():
-        account: Account = book.recount(part)
+        account: PrivacyAccount = book.recount(part)
         rows.add(ACCOUNT, **account_row(number, row["number"], account))
 
 

@@ -11,14 +11,14 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 
-__all__ = ["FORMAT", "Header", "canonical_json"]
+__all__ = ["FORMAT", "ReleaseHeader", "canonical_json"]
 
 FORMAT = "tacit release 2"
 """The release format; readers reject every other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class ReleaseHeader:
     """The description of a release; it contains no path and no seed.
 
     Parameters
@@ -69,7 +69,7 @@ class Header:
         return {**document, "checksum": _checksum(document)}
 
     @classmethod
-    def unsealed(cls, document: object, *, source: str) -> tuple[Header, dict[str, Any]]:
+    def unsealed(cls, document: object, *, source: str) -> tuple[ReleaseHeader, dict[str, Any]]:
         """Return a stored header and the facts of its members, or raise if it is damaged or of another format."""
         if not isinstance(document, dict):
             raise InvalidRelease(f"{source} has a damaged header: it is not a JSON object")

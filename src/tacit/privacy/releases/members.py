@@ -17,14 +17,14 @@ from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.folders import KEY
 from tacit.privacy.releases.header import canonical_json
 
-__all__ = ["DocumentMember", "Facts", "Member", "Seal", "TableMember"]
+__all__ = ["DocumentMember", "Facts", "ReleaseMember", "Seal", "TableMember"]
 
 Facts = Mapping[str, Any]
 Seal = Callable[[Facts], Mapping[str, Any]]
 """From a member's facts to the header in its file."""
 
 
-class Member(ABC):
+class ReleaseMember(ABC):
     """One part of a release. A single file contains the header; in a folder the manifest does."""
 
     kind: ClassVar[str]
@@ -48,7 +48,7 @@ class Member(ABC):
         return self
 
 
-class TableMember(Member):
+class TableMember(ReleaseMember):
     """Rows: a table in memory, a Parquet file, or batches that are drawn as they are written.
 
     Parameters
@@ -145,7 +145,7 @@ class TableMember(Member):
         return self
 
 
-class DocumentMember(Member):
+class DocumentMember(ReleaseMember):
     """A JSON document."""
 
     kind = "json"

@@ -16,8 +16,8 @@ from tacit.privacy.folders import KEY, MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.plan import MOST_CLASSES, Plan
-from tacit.privacy.releases.header import Header
-from tacit.privacy.releases.members import DocumentMember, Facts, Member, TableMember
+from tacit.privacy.releases.header import ReleaseHeader
+from tacit.privacy.releases.members import DocumentMember, Facts, ReleaseMember, TableMember
 from tacit.privacy.words import counted
 
 __all__ = ["Release"]
@@ -40,10 +40,10 @@ class Release:
     """
 
     plan_type: ClassVar[type[Plan]]
-    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember, DocumentMember)
+    member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (TableMember, DocumentMember)
 
-    header: Header
-    members: Mapping[str, Member]
+    header: ReleaseHeader
+    members: Mapping[str, ReleaseMember]
     receipt: Receipt | None = None
     repeated: bool = False
     left_out: int | None = None
@@ -158,11 +158,11 @@ class Release:
             raise InvalidRelease(f"{source} has a header that does not fit its surface: {error}") from error
 
     @classmethod
-    def _read_file(cls, source: Path) -> tuple[Header, dict[str, Member]]:
+    def _read_file(cls, source: Path) -> tuple[ReleaseHeader, dict[str, ReleaseMember]]:
         member, document = cls._member_type(source).load(source)
         if document is None:
             return cls._header_of_stranger(source), {"model": member}
-        header, facts = Header.unsealed(document, source=str(source))
+        header, facts = ReleaseHeader.unsealed(document, source=str(source))
         if len(facts) != 1:
             raise InvalidRelease(f"{source} has an incomplete header: it must describe one member")
         ((name, one),) = facts.items()
@@ -170,23 +170,23 @@ class Release:
         return header, {name: member}
 
     @classmethod
-    def _header_of_stranger(cls, source: Path) -> Header:
+    def _header_of_stranger(cls, source: Path) -> ReleaseHeader:
         """Return the header of a file that tacit did not write; only models may come from elsewhere."""
         raise InvalidRelease(f"{source} is not a tacit release: it has no header")
 
     @classmethod
-    def _read_folder(cls, source: Path) -> tuple[Header, dict[str, Member]]:
+    def _read_folder(cls, source: Path) -> tuple[ReleaseHeader, dict[str, ReleaseMember]]:
         try:
             document = json.loads((source / MANIFEST).read_bytes())[KEY]
         except FileNotFoundError:
             raise InvalidRelease(f"{source} is a folder without {MANIFEST}, so it is not a release") from None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise InvalidRelease(f"{source} has a damaged {MANIFEST}") from None
-        header, facts = Header.unsealed(document, source=str(source))
+        header, facts = ReleaseHeader.unsealed(document, source=str(source))
         return header, {name: cls._read_member(source, name, one) for name, one in facts.items()}
 
     @classmethod
-    def _read_member(cls, folder: Path, name: str, facts: Facts) -> Member:
+    def _read_member(cls, folder: Path, name: str, facts: Facts) -> ReleaseMember:
         kinds = {kind.kind: kind for kind in cls.member_types}
         kind = facts.get("kind")
         path = folder / f"{name}.{kind}"
@@ -197,7 +197,7 @@ class Release:
         return member
 
     @classmethod
-    def _member_type(cls, source: Path) -> type[Member]:
+    def _member_type(cls, source: Path) -> type[ReleaseMember]:
         ending = source.suffix.removeprefix(".").lower()
         for kind in cls.member_types:
             if kind.kind == ending:
@@ -217,7 +217,7 @@ class Release:
         return f"{self.header.surface}{'' if how is None else f' by {how}'}: {self.guarantee}"
 
 
-def _save(path: Path, member: Member) -> Facts:
+def _save(path: Path, member: ReleaseMember) -> Facts:
     with path.open("wb") as file:
         facts = member.save(file, None)
         if not file.closed:
@@ -226,7 +226,7 @@ def _save(path: Path, member: Member) -> Facts:
     return {**facts, "bytes": path.stat().st_size}
 
 
-def _by_content(source: Path, kinds: tuple[type[Member], ...]) -> type[Member]:
+def _by_content(source: Path, kinds: tuple[type[ReleaseMember], ...]) -> type[ReleaseMember]:
     """The kind of a file whose name does not show it."""
     try:
         with source.open("rb") as file:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 
 __all__ = [
     "LabelsPerQuery",
@@ -25,7 +25,7 @@ def unit_of(loss: InvertibleLoss, rows: int, *, tau: float) -> float:
     """Return u, the gap that row-loss sums need: 2 N tau under a mean, 2 tau under a sum."""
     if not (0 < tau < math.inf):
         raise InvalidInput(f"must be a finite number > 0, got {tau!r}", field="tau")
-    scale = check_count(rows, name="rows") if loss.reduction is Reduction.MEAN else 1
+    scale = check_count(rows, name="rows") if loss.reduction is LossReduction.MEAN else 1
     return 2 * scale * tau
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
-from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Numbers
 from tacit.scores.metrics import Metric, Reveals
 from tacit.scores.policies import Policy
@@ -91,7 +91,7 @@ class LossChannel:
 
     @property
     def _terms(self) -> int:
-        return self.rows if self.loss.reduction is Reduction.MEAN else 1
+        return self.rows if self.loss.reduction is LossReduction.MEAN else 1
 
 
 def revealed_by(metric: Metric) -> Reveals:

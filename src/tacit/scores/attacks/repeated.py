@@ -18,7 +18,7 @@ from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.noise import AnswerNoise
 from tacit.scores.attacks.scale import WeighingScale, full_scale
-from tacit.scores.losses import Reduction
+from tacit.scores.losses import LossReduction
 from tacit.scores.policies import Bounded
 
 __all__ = ["HadamardDesign", "RepeatedDesign", "repeated_designs"]
@@ -111,7 +111,7 @@ class HadamardDesign(QueryDesign):
             yield full_scale(self.channel, digits=digits)
 
     def _sweeps(self, scale: WeighingScale) -> int:
-        terms = self.channel.rows if self.channel.loss.reduction is Reduction.MEAN else 1
+        terms = self.channel.rows if self.channel.loss.reduction is LossReduction.MEAN else 1
         decisions = self.channel.rows * (self.channel.loss.classes - 1).bit_length()
         bound = scale.unit / (2 * terms)
         return -(-self.noise.repeats(bound, failure=self.noise.failure / decisions) // self._order)

@@ -1,7 +1,7 @@
 """The losses a host may return, each with its clipping, its reduction and its inverse, at any precision."""
 
 from tacit.scores.losses.absolute import AbsoluteError
-from tacit.scores.losses.base import InvertibleLoss, Reduction, check_labels
+from tacit.scores.losses.base import InvertibleLoss, LossReduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, ClippedCrossEntropy
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
@@ -17,10 +17,10 @@ __all__ = [
     "Float32",
     "Float64",
     "InvertibleLoss",
+    "LossReduction",
     "MachineEpsilon",
     "Precision",
     "ProbabilityFloor",
-    "Reduction",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
     "SquaredError",

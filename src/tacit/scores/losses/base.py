@@ -14,10 +14,10 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.losses.precision import FLOAT64, Number, Numbers, Precision
 
-__all__ = ["InvertibleLoss", "Reduction", "check_labels", "offsets_of"]
+__all__ = ["InvertibleLoss", "LossReduction", "check_labels", "offsets_of"]
 
 
-class Reduction(Enum):
+class LossReduction(Enum):
     """How the host turns row losses into one score."""
 
     MEAN = "mean"
@@ -35,11 +35,11 @@ class InvertibleLoss(ABC):
     """Whether a row's loss difference can be chosen freely within the range."""
 
     classes: int = 2
-    reduction: Reduction = Reduction.MEAN
+    reduction: LossReduction = LossReduction.MEAN
 
     def __post_init__(self) -> None:
         check_count(self.classes, name="classes", least=2)
-        if not isinstance(self.reduction, Reduction):
+        if not isinstance(self.reduction, LossReduction):
             raise InvalidInput(f"must be Reduction.MEAN or Reduction.SUM, got {self.reduction!r}", field="reduction")
 
     @property
@@ -118,9 +118,9 @@ class InvertibleLoss(ABC):
 
     def _reduce(self, losses: Numbers, precision: Precision) -> Number:
         if losses.dtype != object:  # NumPy's pairwise sum, as the real scorers do
-            return float(losses.mean() if self.reduction is Reduction.MEAN else losses.sum())
+            return float(losses.mean() if self.reduction is LossReduction.MEAN else losses.sum())
         total = losses.sum()
-        return total / precision.array(len(losses))[()] if self.reduction is Reduction.MEAN else total
+        return total / precision.array(len(losses))[()] if self.reduction is LossReduction.MEAN else total
 
 
 def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) -> NDArray[np.int64]:

@@ -12,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data.locations import files_read
-from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.releases import DocumentMember, Header
+from tacit.privacy.releases import DocumentMember, ReleaseHeader
 from tacit.privacy.targets import Target, check_target
 from tacit.scores.metrics import Measurement
 from tacit.scores.plan import Plan
@@ -92,7 +92,7 @@ def protect(
     labels = LabelTable.read(table, plan, rng=rng)
     submissions = [labels.read_submission(source, number=place + 1) for place, source in enumerate(sources)]
     header = _header(plan, labels, answered=len(submissions), seeded=bool(sources) and is_seeded(rng))
-    request = Request(
+    request = ReleaseRequest(
         plan=plan,
         guarantee=header.guarantee,
         seeded=is_seeded(rng),
@@ -111,10 +111,10 @@ def protect(
     return replace(release, left_out=labels.rows - labels.scored_rows)
 
 
-def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> Header:
+def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> ReleaseHeader:
     declared = labels.classes is None or labels.classes.declared
     guarantee = guarantee_for(plan, answered=answered, declared=declared)
-    return Header(
+    return ReleaseHeader(
         surface=plan.surface,
         plan=plan.to_json(),
         settled={
@@ -129,7 +129,7 @@ def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> H
 
 
 def _draw(
-    header: Header,
+    header: ReleaseHeader,
     policy: Policy,
     labels: LabelTable,
     submissions: Sequence[NDArray[np.float64]],

@@ -10,7 +10,7 @@ from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.plan import Plan as AnyPlan
-from tacit.privacy.releases import DocumentMember, Member
+from tacit.privacy.releases import DocumentMember, ReleaseMember
 from tacit.privacy.words import counted
 from tacit.scores.metrics import Metric
 from tacit.scores.plan import Plan
@@ -27,7 +27,7 @@ class Release(releases.Release):
     """The answers to submissions; without any it is an offer, which states the rules and reveals no label."""
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
-    member_types: ClassVar[tuple[type[Member], ...]] = (DocumentMember,)
+    member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (DocumentMember,)
 
     @cached_property
     def plan(self) -> Plan:

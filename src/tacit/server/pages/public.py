@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Unauthorized
 from tacit.server.guard import COOKIE
 from tacit.server.pages.forms import Form, text_of
@@ -101,7 +101,7 @@ def _add_signing_in(routes: APIRouter) -> None:
         return response
 
 
-def sign_in(response: Response, token: str, engine: Engine) -> None:
+def sign_in(response: Response, token: str, engine: ScoringEngine) -> None:
     """Keep a token in a cookie that scripts cannot read and other sites cannot send."""
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
 

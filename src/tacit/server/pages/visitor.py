@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from tacit.server.engine import Engine
+from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import COOKIE
 from tacit.server.records import Competition, Host, Identity, Team, may_see
@@ -12,9 +12,9 @@ from tacit.server.records import Competition, Host, Identity, Team, may_see
 __all__ = ["engine_of", "host_of", "team_of", "visible", "visitor"]
 
 
-def engine_of(request: Request) -> Engine:
+def engine_of(request: Request) -> ScoringEngine:
     """Return the server's engine."""
-    engine: Engine = request.app.state.engine
+    engine: ScoringEngine = request.app.state.engine
     return engine
 
 

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learners.evaluation import Predictor
 from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
-from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
+from tacit.bags.learners.random_bags.objectives import EasyLabels, RandomBagObjective, UnbiasedObjective
 from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
-from tacit.bags.learners.training import Training
+from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.bags.partition.bags import read_columns
@@ -84,13 +84,13 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        objective: Objective | None = None,
+        objective: RandomBagObjective | None = None,
         *,
         columns: Sequence[str] | None = None,
         hidden: Sequence[int] = (),
         l2: float | None = None,
         steps: int = 500,
-        training: Training | None = None,
+        training: BatchTraining | None = None,
         most_values: int = 1000,
         random_state: int | None = None,
     ) -> None:
@@ -128,7 +128,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
         if self.hidden:
             from tacit.bags.learners.random_bags.network import fit_bag_network  # torch is an extra
 
-            training = self.training or Training()
+            training = self.training or BatchTraining()
             self.model_ = fit_bag_network(
                 X,
                 centered,
@@ -152,7 +152,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _choose(self, X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments) -> None:
         """Set the objective and the penalty: as given, else as the noise asks for."""
-        self.objective_: Objective = self.objective or UnbiasedObjective()
+        self.objective_: RandomBagObjective = self.objective or UnbiasedObjective()
         self.l2_ = L2 if self.l2 is None else self.l2
         if self.hidden or self.l2 is not None:
             return
@@ -185,7 +185,7 @@ class _LinearModel:
 def _fit_linear(
     X: sparse.csr_matrix,
     bags: RandomBags,
-    objective: Objective,
+    objective: RandomBagObjective,
     moments: BagMoments,
     *,
     loss: SemilinearLoss,

@@ -11,9 +11,9 @@ from scipy import sparse
 from torch import nn
 
 from tacit.bags.learners.random_bags.noise import membership
-from tacit.bags.learners.random_bags.objectives import Objective
+from tacit.bags.learners.random_bags.objectives import RandomBagObjective
 from tacit.bags.learners.random_bags.risk import BagMoments
-from tacit.bags.learners.training import Training
+from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
 
@@ -42,13 +42,13 @@ class BagNetwork:
 def fit_bag_network(
     X: sparse.csr_matrix,
     bags: RandomBags,
-    objective: Objective,
+    objective: RandomBagObjective,
     moments: BagMoments,
     *,
     loss: SemilinearLoss,
     hidden: Sequence[int],
     l2: float,
-    training: Training,
+    training: BatchTraining,
     seed: int | None,
 ) -> BagNetwork:
     """Train by Adam on batches of bags; a batch's objective is the one of its bags alone, unbiased where it is."""
@@ -76,7 +76,13 @@ def fit_bag_network(
 
 
 def _step(
-    f: torch.Tensor, labels: Floats, objective: Objective, moments: BagMoments, *, loss: SemilinearLoss, size: int
+    f: torch.Tensor,
+    labels: Floats,
+    objective: RandomBagObjective,
+    moments: BagMoments,
+    *,
+    loss: SemilinearLoss,
+    size: int,
 ) -> None:
     """Put the gradient of the batch's objective into the parameters."""
     bags = np.arange(len(f)).reshape(len(labels), size)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import truncnorm
 
-from tacit.bags.learners.random_bags.objectives import Objective
+from tacit.bags.learners.random_bags.objectives import RandomBagObjective
 from tacit.bags.learners.random_bags.risk import BagMoments
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
@@ -63,7 +63,7 @@ def is_drowned(X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments, loss
     return scale * bags.variance > min(signal, _FAR**2)
 
 
-def choose_penalty(bags: RandomBags, objective: Objective, moments: BagMoments, loss: SemilinearLoss) -> float:
+def choose_penalty(bags: RandomBags, objective: RandomBagObjective, moments: BagMoments, loss: SemilinearLoss) -> float:
     """Return the penalty for bags whose noise is known: 0.001, and what the noise adds to the best ridge.
 
     To second order around the constant model a weight w of a column of variance 1 is estimated as (H w + e)/(H + l2),

@@ -18,8 +18,8 @@ __all__ = [
     "BagMeanObjective",
     "BagObjective",
     "EasyLabels",
-    "Objective",
     "ProportionLoss",
+    "RandomBagObjective",
     "UnbiasedObjective",
     "easy_labels",
 ]
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 _LEAST = 1e-12
 
 
-class Objective(Protocol):
+class RandomBagObjective(Protocol):
     """What a model can be fitted to."""
 
     of_logits: ClassVar[bool]
