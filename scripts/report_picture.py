@@ -26,7 +26,7 @@ WIDTH, ROWS, COLORS = 1200, 8, 128
 
 
 def picture_of(page: str) -> bytes:
-    """Return the top of a page as PNG: the verdict, and the releases that leak most."""
+    """Return the top of a page as PNG: the verdict, and the most harmful releases."""
     browser_at = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"

@@ -152,7 +152,7 @@ def test_the_total_says_what_it_assumes(labels):
 
 
 class TestTheTop:
-    """The first sentences say which release leaks most and what to do, whatever was run."""
+    """The first sentences say which release does the most harm and what to do, whatever was run."""
 
     truth = (0, 1) * 500
 
@@ -225,6 +225,7 @@ class TestTheTop:
         said = self.top(self.run_of(bare, bare))
         assert "All 2 planned releases may be handed out." in said
         assert "Nothing is guaranteed for bare; bare: a better attack may succeed" in said
+        assert bare.reason.endswith("; nothing is guaranteed, so a better attack may find more.")
 
     def test_no_utility_is_amber_and_never_handed_out(self, labels):
         guarantee = Guarantee(unit=Unit.LABEL, epsilon=0.1)

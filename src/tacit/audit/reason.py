@@ -5,7 +5,7 @@ from __future__ import annotations
 from tacit.audit.answer import State
 from tacit.audit.words import fold, in_odds, percent, span
 from tacit.leak import OddsChange
-from tacit.privacy.guarantee import AnyGuarantee
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["reason_by_odds"]
 
@@ -33,7 +33,8 @@ def reason_by_odds(
     if state is State.ABOVE:
         return f"{told} at least {low}-fold, {ends}."
     if state is State.BELOW:
-        return f"{told} at most {high}-fold, {ends}."
+        bare = "" if isinstance(guarantee, Guarantee) else "; nothing is guaranteed, so a better attack may find more"
+        return f"{told} at most {high}-fold, {ends}{bare}."
     return (
         f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {low}-fold to {high}-fold, {ends}."
     )
