@@ -149,7 +149,7 @@ def test_guesses_are_written(run, arrays):
         (
             "--epsilon 1 --data good.csv",
             "--truth truth.csv",
-            "--data must be the 1 submissions that were scored, got 0",
+            "--data must be the 1 scored submission, got 0",
         ),
         (
             "--epsilon 1 --metric auc:class_floor=50 --data good.csv",

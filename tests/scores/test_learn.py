@@ -37,7 +37,7 @@ def test_the_model_picks_the_chosen_submission():
     model = learn(protect(labels, plan, data=given))
     assert model.predict(given) is given[1]
     assert model.report_.choice.probability_within == 1
-    with pytest.raises(InvalidInput, match="data must be the 2 submissions"):
+    with pytest.raises(InvalidInput, match="data must be the 2 scored submissions"):
         model.predict(given[:1])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.words import counted
 from tacit.scores.attacks.competition import AttackResult
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.releases.release import Release
@@ -23,7 +24,7 @@ def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior:
     """Weigh every label by Bayes' rule over all answers to these submissions."""
     if len(submissions) != len(release.scores):
         raise InvalidInput(
-            f"must be the {len(release.scores)} submissions that were scored, got {len(submissions)}", field="data"
+            f"must be the {counted(len(release.scores), 'scored submission')}, got {len(submissions)}", field="data"
         )
     if not release.metric.additive or release.policy.improvement is not None:
         raise InvalidInput(

@@ -15,6 +15,7 @@ from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
+from tacit.privacy.words import counted
 from tacit.scores.learners.choice import ModelChoice, choose
 from tacit.scores.methods import BestScore, LearnMethod
 from tacit.scores.releases.label_table import sources_of
@@ -81,7 +82,7 @@ class ChosenSubmission:
         """Return the chosen one of the submissions, which are given in the order in which they were scored."""
         given, wanted = sources_of(data), len(self.report_.names)
         if len(given) != wanted:
-            raise InvalidInput(f"must be the {wanted} submissions that were scored, got {len(given)}", field="data")
+            raise InvalidInput(f"must be the {counted(wanted, 'scored submission')}, got {len(given)}", field="data")
         return given[self.report_.choice.index]
 
 
@@ -158,7 +159,7 @@ def _names(release: Release, given: Sequence[object]) -> list[str]:
             f"must have the scores of two submissions or more to choose from, got {count}", field="release"
         )
     if given and len(given) != count:
-        raise InvalidInput(f"must be the {count} submissions that were scored, got {len(given)}", field="data")
+        raise InvalidInput(f"must be the {counted(count, 'scored submission')}, got {len(given)}", field="data")
     named = [isinstance(source, str | os.PathLike) for source in given] or [False] * count
     return [Path(str(given[k])).name if named[k] else f"submission {k + 1}" for k in range(count)]
 
