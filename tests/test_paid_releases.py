@@ -171,6 +171,10 @@ def test_more_classes_than_a_reader_takes_are_never_written_or_read(surface, tmp
     replace(made, header=crowded).write(tmp_path / f"crowded{plan.suffix}")
     with pytest.raises(InvalidRelease, match=f"a release of {surface} must have at most 10,000 classes"):
         module.Release.read(tmp_path / f"crowded{plan.suffix}")
+    odd = replace(made.header, settled={**made.settled, "classes": [["no"], {}]})
+    replace(made, header=odd).write(tmp_path / f"odd{plan.suffix}")
+    with pytest.raises(InvalidRelease, match="must have names or numbers as classes"):
+        module.Release.read(tmp_path / f"odd{plan.suffix}")
 
 
 def bytes_read():

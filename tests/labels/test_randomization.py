@@ -168,6 +168,10 @@ def test_two_releases_with_one_seed_are_caught():
     assert test_independence(labels, first, other, epsilon=1.0) > 0.01
 
 
+def test_a_class_that_only_the_second_release_has_counts():
+    assert test_independence(["a", "b"] * 20, ["a", "b"] * 20, ["b", "c"] * 20, epsilon=1.0) == 1.0
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 6.0])
 def test_independent_draws_pass(epsilon):
     """Of 200 honest runs at most a few have a small p-value, also where switches are rare."""

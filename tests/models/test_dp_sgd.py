@@ -293,6 +293,17 @@ def test_one_default_rate():
     assert inspect.signature(train_dp_sgd).parameters["learning_rate"].default == DpSgd().learning_rate
 
 
+@pytest.mark.parametrize("layer", [torch.nn.ReLU, torch.nn.Tanh])
+def test_weights_are_delivered_to_the_layers_they_were_trained_for(ledger, layer):
+    X, y = _problem()
+    for made in (torch.nn.ReLU, layer):
+        module = torch.nn.Sequential(torch.nn.Linear(4, 2), made())
+        model = train_dp_sgd(
+            module, X[::-1], y[::-1], rng=system_rng(), payment=Payment(ledger=ledger), table=y, **SETTINGS
+        )
+    assert model.repeated == (layer is torch.nn.ReLU)
+
+
 def test_a_ledger_for_labels_is_charged_for_a_label_and_the_guarantee_stays_a_records(tmp_path):
     X, y = _problem()
     ledger = Ledger.create(tmp_path / "labels.db")

@@ -107,7 +107,7 @@ def test_randomization(
     classes
         The class list; None: the classes that occur in either column.
     """
-    coding = _coding(before, after, classes)
+    coding = _coding([before, after], classes)
     first, second = _both(coding.encode(before), coding.encode(after))
     K, n = len(coding), len(first)
     mechanism = RandomizedResponse(epsilon=epsilon, classes=K)
@@ -137,7 +137,7 @@ def test_independence(
 
     Small where two releases share a seed: then the second costs a second epsilon and hides nothing more.
     """
-    coding = _coding(before, first, classes)
+    coding = _coding([before, first, second], classes)
     truth = coding.encode(before)
     (_, one), (known, other) = (_both(truth, coding.encode(labels)) for labels in (first, second))
     rate = float(RandomizedResponse(epsilon=epsilon, classes=len(coding)).transition()[0, 0])
@@ -148,10 +148,10 @@ for _named in (test_randomization, test_independence):
     _named.__test__ = False  # type: ignore[union-attr]  # pytest collects what is called test_
 
 
-def _coding(before: object, after: object, classes: Sequence[Any] | None) -> Classes:
+def _coding(columns: Sequence[object], classes: Sequence[Any] | None) -> Classes:
     if classes is not None:
-        return Classes.of(before, declared=classes)
-    occurring = {value for labels in (before, after) for value in as_column(labels).drop_null().unique().to_pylist()}
+        return Classes.of(columns[0], declared=classes)
+    occurring = {value for labels in columns for value in as_column(labels).drop_null().unique().to_pylist()}
     return Classes(values=tuple(sorted(occurring)), declared=False)
 
 

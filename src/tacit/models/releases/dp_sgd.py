@@ -110,8 +110,8 @@ def train_dp_sgd(
     payment, table
         Who pays, charged before the first step. ``table`` is the data as the ledger knows them; default: ``y``. Where
         they are kept for labels, the charge is the same guarantee for one label: a record's change includes its
-        label's. The same rows and settings, for a module of the same parameters with the same loss and optimizer (by
-        their names), get the model that was paid for, whatever weights they start from.
+        label's. The same rows and settings, for a module of the same layers and parameters with the same loss and
+        optimizer (by their names), get the model that was paid for, whatever weights they start from.
 
     References
     ----------
@@ -159,7 +159,7 @@ def train_dp_sgd(
 
 
 def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    rows, targets = np.asarray(X), np.asarray(y)
+    rows, targets = np.ascontiguousarray(X), np.ascontiguousarray(y)  # torch takes no reversed view
     if rows.ndim < 2 or len(rows) < 2:
         raise InvalidInput(f"X must have two rows or more, a record each, got shape {rows.shape}")
     if targets.shape != (len(rows),):
@@ -180,7 +180,8 @@ def _description(module: torch.nn.Module, *choices: object) -> Iterator[pa.Recor
     """The identity of a training of the same rows, without the first weights, which may be drawn again."""
     shapes = {name: list(value.shape) for name, value in module.state_dict().items()}
     names = [getattr(choice, "__qualname__", type(choice).__name__) for choice in choices]
-    yield pa.record_batch({"module": [json.dumps([shapes, names])]})
+    layers = [(name, type(layer).__qualname__) for name, layer in module.named_modules()]
+    yield pa.record_batch({"module": [json.dumps([shapes, layers, names])]})
 
 
 def _load(module: torch.nn.Module, release: Release) -> None:

@@ -148,8 +148,11 @@ class Release:
             )
         release = cls(header=header, members=members)
         try:
-            if len(release.settled.get("classes") or ()) > MOST_CLASSES:
+            classes = release.settled.get("classes") or ()
+            if len(classes) > MOST_CLASSES:
                 raise InvalidRelease(f"a release of {header.surface} must have at most {MOST_CLASSES:,} classes")
+            if not all(isinstance(one, str | int | float) for one in classes):
+                raise InvalidRelease(f"{source} must have names or numbers as classes")
             _ = release.plan
             return release._with_guarantee(release.check())
         except InvalidRelease:
