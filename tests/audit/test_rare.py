@@ -38,7 +38,9 @@ def test_named_ill_people_are_a_no_and_the_gate_fails(tmp_path, capsys, epsilon)
     with pytest.raises(SystemExit) as end:
         main(["audit", str(plan), "--seed", "0", "--fresh", "--json", "--fail-above", "odds=10", "--out", str(page)])
     assert end.value.code == 1
-    told = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert "Infinity" not in said, "JSON has no such number"
+    told = json.loads(said)
     (found,), (fault,) = told["findings"], told["faults"]
     assert (found["answer"], found["limit"]) == ("no", 10)
     assert found["reason"].startswith("Suspicion of ill = yes goes from 0.4% to ")

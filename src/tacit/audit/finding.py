@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -126,7 +127,7 @@ class Finding:
         parts = {name: getattr(self, name).to_json() for name in ("guarantee", "leak", "utility")}
         follows: dict[str, Any] = {"answer": self.answer.value, "reason": self.reason, "advice": self.advice}
         follows |= {"broken": self.broken, "state": self.state.value, "disclosure": self.disclosure()}
-        follows["changes"] = [self._plain_change(change) for change in self.leak.changes]
+        follows["changes"] = [_plain_change(change) for change in self.leak.changes]
         follows["baseline_interval"] = self.baseline_interval.to_json()
         return {**plain, **parts, **follows, "commands": [*self.commands]}
 
@@ -141,15 +142,6 @@ class Finding:
             "epsilon": self.epsilon,
             "delta": None if held is None else held.delta,
             "public": [] if held is None else [*held.assumptions],
-        }
-
-    def _plain_change(self, change: OddsChange) -> dict[str, Any]:
-        intervals = {name: getattr(change, f"{name}_interval").to_json() for name in ("suspicion", "odds", "advantage")}
-        return {
-            "class": change.name,
-            "share": change.share,
-            **{name: getattr(change, name) for name in intervals},
-            **{f"{name}_interval": interval for name, interval in intervals.items()},
         }
 
     @classmethod
@@ -180,3 +172,17 @@ _PLAIN = (
     "limit",
     "command",
 )
+
+
+def _plain_change(change: OddsChange) -> dict[str, Any]:
+    plain: dict[str, Any] = {"class": change.name, "share": change.share}
+    for name in ("suspicion", "odds", "advantage"):
+        interval = getattr(change, f"{name}_interval").to_json()
+        plain[name] = _finite(getattr(change, name))
+        plain[f"{name}_interval"] = {end: _finite(value) for end, value in interval.items()}
+    return plain
+
+
+def _finite(number: float) -> float | None:
+    """Return a number that JSON has; None for infinity."""
+    return number if math.isfinite(number) else None
