@@ -35,7 +35,7 @@ def test_no_import_is_excepted_from_a_contract():
 
 
 def test_the_readme_is_read_in_minutes():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 180
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
 
 
 def measured(file, *, start, what="accuracy", seeds=3):

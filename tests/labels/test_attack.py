@@ -103,3 +103,14 @@ def test_labels_in_random_order_are_not_said_to_follow_it():
         release = protect(table, Plan(label="ill", epsilon=1), rng=rng)
         found += "with_order" in attack(release, rng=rng).facts
     assert found <= 1
+
+
+def test_a_prior_from_features_that_is_not_sure_enough_is_not_taken_for_order():
+    """Calibrating what the features say gains likelihood too: none of that is the order's."""
+    rng, found = np.random.default_rng(2), 0
+    for _ in range(12):
+        x = rng.normal(size=1000)
+        table = pa.table({"x": x, "ill": np.where(rng.random(1000) < 1 / (1 + np.exp(-3 * x)), "yes", "no")})
+        release = protect(table, Plan(label="ill", epsilon=1, features="all"), rng=rng)
+        found += "with_order" in attack(release, rng=rng).facts
+    assert found == 0

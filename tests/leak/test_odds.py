@@ -91,6 +91,18 @@ def test_what_features_reveal_cancels():
     assert np.mean(raw) == pytest.approx(math.e, rel=0.05)
 
 
+def test_one_row_that_was_all_but_certain_does_not_outweigh_the_rest():
+    rng = np.random.default_rng(3)
+    truth = (rng.random(2000) < 0.3).astype(np.int64)
+    chance = np.full(2000, 0.3)
+    chance[np.flatnonzero(truth == 0)[0]] = 1 - 1e-9
+    ill = next(
+        one for one in measured(truth, 1.0, rng, prior=np.stack([1 - chance, chance], axis=1)) if one.rows < 1000
+    )
+    assert ill.others > 500
+    assert ill.odds_interval.low < math.e < ill.odds_interval.high < 5
+
+
 def test_a_flag_of_the_features_alone_is_no_leak():
     rng = np.random.default_rng(0)
     chance = rng.beta(0.5, 4.0, 20_000)

@@ -20,6 +20,7 @@ Rows = NDArray[np.bool_]
 _SHARES = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)  # of all rows that a threshold may flag
 _FEW = 20  # rows below which classes are pooled
 _MANY = 10  # numbers above which quartiles are compared
+_ROUNDS = 100
 _HEAVIEST = 20.0  # the largest weight of a row, in mean weights
 _CERTAIN = 1e-12  # beliefs are kept this far from 0 and 1
 _DECIMALS = 6  # of a change of log odds: equal changes that are rounded apart would split the rows by their features
@@ -137,8 +138,16 @@ def _log_odds(chance: Array) -> Array:
 def _weights(before: Array, inside: Rows) -> Array:
     """The odds before of other rows, so that both sides look alike; beyond the cap, rows of the class count less."""
     odds = np.exp(before)
-    most = np.inf if inside.all() else _HEAVIEST * odds[~inside].mean()
+    most = np.inf if inside.all() else _cap(odds[~inside])
     return np.where(inside, np.minimum(1.0, most / odds), np.minimum(odds, most))
+
+
+def _cap(odds: Array) -> float:
+    """20 times the mean of the capped weights: one row that was all but certain before must not outweigh the rest."""
+    most = float(odds.max())
+    for _ in range(_ROUNDS):
+        most = min(most, _HEAVIEST * float(np.minimum(odds, most).mean()))
+    return most
 
 
 def _half(inside: Rows) -> Rows:

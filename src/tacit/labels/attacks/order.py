@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 _REACHES = (3, 6, 12, 25, 50, 100, 200, 400, 1000, 3000)  # rows to either side
 _LEAST_SHARE = 1e-3  # of a class nearby: an estimate of none is no proof
-_CHANCE = 6.0  # nats that the best of these reaches may gain by chance
+_CHANCE = 8.0  # nats that the best of these reaches may gain by chance
 
 
 def with_order(evidence: Evidence, prior: Array) -> Array | None:
@@ -42,7 +42,8 @@ def with_order(evidence: Evidence, prior: Array) -> Array | None:
         key=lambda shares: _log_likelihood((shares + common) / 2, known),
     )
     rows[present] = weigh(near, common=common, likelihood=known)
-    gain = _log_likelihood(rows[present], known) - _log_likelihood(common, known)
+    without = weigh(common, common=common, likelihood=known)  # what calibration alone gains is not the order's
+    gain = _log_likelihood(rows[present], known) - _log_likelihood(without, known)
     return rows if gain > _CHANCE else None
 
 
