@@ -68,14 +68,14 @@ def test_protect_learn_attack(folder, tmp_path, name, as_json):
         guarantee = json.loads(made.stdout)["guarantee"]
         assert ("none" in guarantee) == (how[1] == "none")
         assert json.loads(made.stdout)["path"] == str(out)
-        assert json.loads(learned.stdout)["rows"] in (100, 200)
+        assert json.loads(learned.stdout)["performance"]["rows"] in (100, 200)
         assert json.loads(learned.stdout)["guarantee"] == guarantee
         assert {"rate", "advantage", "roc", "facts"} <= set(json.loads(attacked.stdout))
     else:
         stated = "no guarantee" if how[1] == "none" else f"epsilon {how[1]}"
         assert all(stated in said.stdout for said in (made, learned, attacked))
         assert f"The release: {out}" in made.stdout
-        assert "test rows are predicted correctly" in learned.stdout
+        assert "true labels, outside the guarantee" in learned.stdout
         assert "AUC" in attacked.stdout
     if trust:
         refused = run("models", "attack", out, *tables, code=2)
@@ -156,7 +156,7 @@ def test_models_from_elsewhere(folder, tmp_path):
     said = run("models", "attack", tmp_path / "plain.pt", *tables, "--label", "ill")
     assert "the file does not state how the model was trained" in said.stdout
     said = run("models", "learn", tmp_path / "plain.pt", "--label", "ill", "--test", folder / "later.csv")
-    assert "test rows are predicted correctly" in said.stdout
+    assert "true labels, outside the guarantee" in said.stdout
 
 
 class Runs:

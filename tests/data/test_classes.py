@@ -62,7 +62,7 @@ def test_missing_labels_stay_missing(labels):
 @pytest.mark.parametrize(
     ("labels", "classes", "message"),
     [
-        (["a", "a"], None, "classes must be declared, two or more, where the label has one value"),
+        (["a", "a"], None, "classes must be declared, two or more, where the label has one class"),
         (["a", "c"], ["a", "b"], "labels must be among the declared classes"),
         ([1, "a"], None, "labels must be of one type"),
         ([1, 2], ["a", "b"], "labels must be of the classes' type"),

@@ -194,7 +194,7 @@ def test_plans_that_cannot_be_kept_are_refused(case):
 TABLES = {
     "no label": (TABLE, {"label": "sick"}, "label names no column 'sick'"),
     "no feature": (TABLE, {"features": ("age",)}, "features names no column 'age'"),
-    "one class": (TABLE.assign(ill=1), {}, "classes must be declared, two or more, where the label has one value, 1"),
+    "one class": (TABLE.assign(ill=1), {}, "classes must be declared, two or more, where the label has one class, 1"),
     "range": (TABLE, {"ranges": {"x0": (0, 1)}}, "ranges must have a range for column 'x1', such as x1=0,100"),
     "batch": (TABLE, {"mechanism": "dp_sgd:batch_size=201"}, "batch_size must be at most the 200 rows"),
     "large delta": (TABLE, {"delta": 0.01}, "delta must be below 1/200"),

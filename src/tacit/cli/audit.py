@@ -34,7 +34,9 @@ def audit(
     out: Annotated[
         Path, typer.Option(help="Where to write the page; it replaces an earlier page, but no other file.")
     ] = Path("report.html"),
-    surfaces: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
+    surfaces: Annotated[
+        str, typer.Option(help="Comma-separated surfaces: labels,bags,features,scores,models. Default: all.")
+    ] = "",
     seed: Annotated[
         int | None,
         typer.Option(

@@ -88,7 +88,7 @@ class Classes:
             return cls(values=tuple(_plain(value) for value in declared))
         occurring = pc.unique(as_column(labels).drop_null())
         if len(occurring) < 2:
-            found = f"one value, {occurring[0].as_py()!r}, in all rows" if len(occurring) else "no value in any row"
+            found = f"one class, {occurring[0].as_py()!r}, in all rows" if len(occurring) else "no value in any row"
             raise InvalidInput(f"must be declared, two or more, where the label has {found}", field="classes")
         return cls(values=tuple(sorted(occurring.to_pylist())), declared=False)
 
