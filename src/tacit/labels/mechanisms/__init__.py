@@ -27,3 +27,4 @@ Mechanism = (
     | OptimalUnbiased
     | StagedResponse
 )
+"""A mechanism that a plan of labels can name."""
