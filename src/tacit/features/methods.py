@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about
 
 __all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "RowMembership"]
@@ -25,6 +26,7 @@ class Linkage(Choice):
     """Match each released row to the row of the protected table that is most likely behind it."""
 
     name: ClassVar[str] = "linkage"
+    attack = lazy_method("tacit.features.attacks.linkage", "link")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,7 @@ class RowMembership(Choice):
     """Distinguish rows of the protected table from rows that were never used."""
 
     name: ClassVar[str] = "membership"
+    attack = lazy_method("tacit.features.attacks.membership", "find_members")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class Canaries(Choice):
     """Distinguish records in opposite corners of the ranges, under fresh noise of the release's scale."""
 
     name: ClassVar[str] = "canaries"
+    attack = lazy_method("tacit.features.attacks.canaries", "distinguish_canaries")
     records: int = field(
         default=2000,
         metadata=about("Records in each corner.", rule="an integer >= 2", holds=lambda records: records >= 2),

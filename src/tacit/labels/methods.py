@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about
 
 __all__ = [
@@ -28,6 +29,7 @@ class Denoised(Choice):
 
     name: ClassVar[str] = "denoised"
     numbers: ClassVar[bool] = False
+    learner = lazy_method("tacit.labels.learners.named", "denoised_learner")
 
     denoise: Literal["auto", "forward", "backward", "neighbors", "none"] = field(
         default="auto", metadata=about("How released labels become targets. auto: forward, or none for trees.")
@@ -51,6 +53,7 @@ class TwinRepresentation(Choice):
 
     name: ClassVar[str] = "twins"
     numbers: ClassVar[bool] = False
+    learner = lazy_method("tacit.labels.learners.named", "twins_learner")
 
     epochs: int = field(
         default=10,
@@ -64,6 +67,7 @@ class Regressor(Choice):
 
     name: ClassVar[str] = "regressor"
     numbers: ClassVar[bool] = True
+    learner = lazy_method("tacit.labels.learners.named", "number_learner")
 
     estimator: Literal["ridge", "trees"] = field(default="ridge", metadata=about("Ridge regression, or boosted trees."))
 
@@ -73,6 +77,7 @@ class Bayes(Choice):
     """The likeliest label of each row, given the release, the features and what was known before."""
 
     name: ClassVar[str] = "bayes"
+    attack = lazy_method("tacit.labels.attacks.bayes", "guess_by_bayes")
 
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
@@ -82,6 +87,7 @@ class LabelCanaries(Choice):
     """Hide a coin in every label, protect these labels by the same plan, and guess the coins: bounds epsilon."""
 
     name: ClassVar[str] = "canaries"
+    attack = lazy_method("tacit.labels.attacks.planted", "plant_and_guess")
 
 
 LearnMethod = Denoised | TwinRepresentation | Regressor

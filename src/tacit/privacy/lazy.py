@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package, and methods of a class, that are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["lazy_method", "lazy_names"]
 
 
 def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
@@ -24,3 +24,15 @@ def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return get
+
+
+def lazy_method(module: str, function: str) -> Callable[..., Any]:
+    """Return a function of a module as a method: a method of learning or attack names here what carries it out.
+
+    So a new method is one class and its function; nothing else lists the two, and naming a method imports neither.
+    """
+
+    def call(self: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401
+        return getattr(import_module(module), function)(self, *given, **options)
+
+    return call

@@ -6,10 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
+from tacit.features.attacks.attacked_release import AttackedRelease
 from tacit.features.mechanisms.selected import BoundMechanism
+from tacit.features.methods import Canaries
 from tacit.leak import EpsilonBound, FixedThreshold, Leak, gaussian_epsilon, leak_from_scores, mu_from_rates
 
-__all__ = ["canary_leak"]
+__all__ = ["canary_leak", "distinguish_canaries"]
+
+
+def distinguish_canaries(method: Canaries, target: AttackedRelease) -> Leak:
+    """Distinguish records in opposite corners under fresh noise of the release's scale."""
+    release = target.release
+    leak = canary_leak(
+        release.bound.mechanism,
+        features=len(release.features),
+        records=method.records,
+        delta=release.plan.delta,
+        rng=target.rng,
+        level=target.level,
+    )
+    noise = "fresh noise of the release's scale, which spends a part of the guarantee"
+    notes = [f"Canaries: records in opposite corners of the ranges, under {noise}."]
+    if target.truth is not None or target.data is not None:
+        notes.append("No table was read: canaries need none.")
+    return replace(leak, notes=tuple(notes), facts={"epsilon_of_features": release.settled["epsilon"]["release"]})
 
 
 def canary_leak(

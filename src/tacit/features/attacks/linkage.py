@@ -6,14 +6,31 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.features.attacks.attacked_release import AttackedRelease
 from tacit.features.attacks.released_rows import ReleasedRows
+from tacit.features.methods import Linkage
 from tacit.leak import Leak, OddsChange, leak_from_guesses
+from tacit.privacy.errors import InvalidInput
 
-__all__ = ["link_rows", "linkage_leak"]
+__all__ = ["link", "link_rows", "linkage_leak"]
 
 _CELLS = 1 << 23
+
+
+def link(_: Linkage, target: AttackedRelease) -> Leak:
+    """Link every released row to a row of the protected table, and count the correct links by the order of both."""
+    if target.data is not None:
+        raise InvalidInput("has no use for linkage: its candidates are the rows of truth", field="data")
+    released, known = ReleasedRows.of(target.release), target.read("truth")
+    if len(known) != len(released.rows):
+        raise InvalidInput(f"must have the {len(released.rows)} released rows, got {len(known)}", field="truth")
+    linked, order = link_rows(released, known, progress=target.progress), np.arange(len(known))
+    delta = target.release.plan.delta
+    leak = linkage_leak(linked, order, candidates=len(known), delta=delta, level=target.level)
+    return replace(leak, guesses=pa.table({"linked_row": linked, "right": linked == order}))
 
 
 def link_rows(

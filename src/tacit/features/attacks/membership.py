@@ -5,15 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from tacit.features.attacks.attacked_release import AttackedRelease
 from tacit.features.attacks.released_rows import ReleasedRows
+from tacit.features.methods import RowMembership
 from tacit.leak import HeldOut, Leak, leak_from_scores
 
-__all__ = ["membership_leak", "membership_scores"]
+__all__ = ["find_members", "membership_leak", "membership_scores"]
 
 _CELLS = 1 << 23
+
+
+def find_members(_: RowMembership, target: AttackedRelease) -> Leak:
+    """Score rows of the protected table and rows that were never used, and separate the two."""
+    released = ReleasedRows.of(target.release)
+    inside, outside = (membership_scores(released, target.read(name)) for name in ("truth", "data"))
+    leak = membership_leak(inside, outside, rng=target.rng, level=target.level)
+    member = np.repeat([True, False], [len(inside), len(outside)])
+    return replace(leak, guesses=pa.table({"score": np.concatenate([inside, outside]), "member": member}))
 
 
 def membership_scores(released: ReleasedRows, rows: ArrayLike) -> NDArray[np.float64]:

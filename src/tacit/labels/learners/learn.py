@@ -9,21 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
-from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
-from tacit.labels.fitting.model import named_estimator
-from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import take_rows
-from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
-from tacit.labels.methods import Denoised, LearnMethod, Regressor, TwinRepresentation
+from tacit.labels.methods import Denoised, LearnMethod, Regressor
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.leak.model_report import ModelReport, Performance
@@ -38,20 +31,6 @@ __all__ = ["learn"]
 
 Progress = Callable[[int, int], None]
 Rows = NDArray[np.int64]
-
-_DENOISE: dict[str, Denoise] = {
-    "forward": Forward(),
-    "backward": Backward(),
-    "neighbors": NeighborVotes(),
-    "none": NoCorrection(),
-}
-_RETRAIN: dict[str, Retrain | None] = {
-    "auto": None,
-    "none": None,
-    "full": AllRows(),
-    "consensus": Consensus(),
-    "confidence": Confidence(),
-}
 
 
 @checked
@@ -110,7 +89,7 @@ def learn(
     tested = None if test is None else _JudgingRows.tested(test, encoder, released)
     held, kept = _split(released, 0.0 if tested else hold_out, generator)
     X = encoder.scaled(rows)
-    learner = _LEARNERS[type(chosen)](chosen, generator, progress)
+    learner = chosen.learner(generator, progress)
     learner.fit(X[kept], take_rows(released, kept))
     return LearnedModel(
         learner=learner,
@@ -120,11 +99,11 @@ def learn(
     )
 
 
-def _method(release: Release, method: LearnMethod | str | None) -> Denoised | TwinRepresentation | Regressor:
+def _method(release: Release, method: LearnMethod | str | None) -> LearnMethod:
     numbers = release.asked.mechanism.numbers
     if method is None:
         return Regressor() if numbers else Denoised()
-    chosen: Denoised | TwinRepresentation | Regressor = read_choice(LearnMethod, method, field="method")
+    chosen: LearnMethod = read_choice(LearnMethod, method, field="method")
     if numbers != chosen.numbers:
         fits = "regressor: the release has numbers" if numbers else "denoised or twins: the release has classes"
         raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
@@ -210,36 +189,3 @@ def _report(learner: LabelPrivateClassifier | LabelPrivateRegressor, judges: _Ju
         remarks=(f"Trained on {rows:,} rows{released}.",),
         details={} if agree is None else {"consensus_fraction": agree},
     )
-
-
-def _denoised(method: Denoised, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
-    # forward correction takes several fits, and trees are for many rows
-    automatic = "none" if method.estimator == "trees" else "forward"
-    return LabelPrivateClassifier(
-        named_estimator(method.estimator),
-        denoise=_DENOISE[automatic if method.denoise == "auto" else method.denoise],
-        retrain=_RETRAIN[method.retrain],
-        rounds=0 if method.retrain == "none" else method.rounds,
-        progress=progress,
-        random_state=rng,
-    )
-
-
-def _twins(method: TwinRepresentation, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
-    from tacit.labels.learners.network import BarlowTwins
-
-    return LabelPrivateClassifier(
-        LogisticRegression(C=0.01, max_iter=1000),
-        representation=BarlowTwins(dimensions=64, epochs=method.epochs, random_state=int(rng.integers(2**31))),
-        denoise=NeighborVotes(),
-        progress=progress,
-        random_state=rng,
-    )
-
-
-def _regressor(method: Regressor, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateRegressor:  # noqa: ARG001
-    estimators: dict[str, Any] = {"ridge": Ridge, "trees": HistGradientBoostingRegressor}
-    return LabelPrivateRegressor(estimators[method.estimator](), random_state=rng)
-
-
-_LEARNERS: dict[type, Callable[..., Any]] = {Denoised: _denoised, TwinRepresentation: _twins, Regressor: _regressor}

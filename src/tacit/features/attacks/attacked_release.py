@@ -1,0 +1,43 @@
+"""What every attack on features is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.features.methods import AttackMethod, Canaries, Linkage, RowMembership
+from tacit.features.releases.outside_table import read_features
+from tacit.features.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["AttackedRelease"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttackedRelease:
+    """A release, and what an attacker has besides."""
+
+    release: Release
+    data: object
+    truth: object
+    level: float
+    rng: np.random.Generator
+    progress: Callable[[int, int], None] | None
+
+    def default_method(self) -> AttackMethod:
+        """Return the method for what is given; totals, and rows out of order, have canaries alone."""
+        if self.release.rows is None or (self.data is None and self.truth is None):
+            return Canaries()
+        if self.data is not None:
+            return RowMembership()
+        return Linkage() if self.release.plan.person is None else Canaries()
+
+    def read(self, name: str) -> NDArray[np.float64]:
+        """Return the released features of the rows of ``data`` or ``truth``."""
+        table = getattr(self, name)
+        if table is None:
+            raise InvalidInput("must be given for this attack", field=name)
+        return read_features(self.release, table, field=name)

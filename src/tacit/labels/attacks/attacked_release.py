@@ -1,0 +1,52 @@
+"""What every attack on labels is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.data import Encoder
+from tacit.data.names import check_present
+from tacit.labels.releases.matching import feature_names, rows_of
+from tacit.labels.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["AttackedRelease"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttackedRelease:
+    """A release, and what an attacker has besides."""
+
+    release: Release
+    data: object
+    truth: object
+    before: ArrayLike | None
+    level: float
+    rng: np.random.Generator
+    progress: Callable[[int, int], None]
+
+    def true_rows(self) -> pa.Table:
+        """Return the protected rows, in the order of the release."""
+        if self.truth is None:
+            raise InvalidInput("must be given: canaries are hidden in its labels", field="truth")
+        rows = rows_of(self.release, self.truth, field="truth")
+        check_present(self.release.asked.label, rows.column_names, argument="truth's label")
+        return rows
+
+    def true_labels(self) -> pa.ChunkedArray | None:
+        """Return the protected labels; None where they are not known."""
+        return None if self.truth is None else self.true_rows()[self.release.asked.label]
+
+    def features(self) -> tuple[NDArray[np.float64] | None, list[str]]:
+        """Return the features of the rows, if there are any, and notes on the encoding of the columns."""
+        release = self.release
+        if self.data is None and not set(release.feature_names) - {release.asked.person}:
+            return None, []
+        rows = release.table if self.data is None else rows_of(release, self.data, field="data")
+        encoder = Encoder.fitted(rows, feature_names(release, rows, (), own=self.data is None))
+        return (encoder.scaled(rows) if encoder.rules else None), encoder.notes()

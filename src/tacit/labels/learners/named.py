@@ -1,0 +1,72 @@
+"""The learners that the methods of learning name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
+from tacit.labels.fitting.model import named_estimator
+from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.neighbors import NeighborVotes
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
+from tacit.labels.methods import Denoised, Regressor, TwinRepresentation
+
+__all__ = ["denoised_learner", "number_learner", "twins_learner"]
+
+Progress = Callable[[int, int], None]
+
+_DENOISE: dict[str, Denoise] = {
+    "forward": Forward(),
+    "backward": Backward(),
+    "neighbors": NeighborVotes(),
+    "none": NoCorrection(),
+}
+_RETRAIN: dict[str, Retrain | None] = {
+    "auto": None,
+    "none": None,
+    "full": AllRows(),
+    "consensus": Consensus(),
+    "confidence": Confidence(),
+}
+
+
+def denoised_learner(method: Denoised, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
+    """Return the classifier that denoises and retrains."""
+    # forward correction takes several fits, and trees are for many rows
+    automatic = "none" if method.estimator == "trees" else "forward"
+    return LabelPrivateClassifier(
+        named_estimator(method.estimator),
+        denoise=_DENOISE[automatic if method.denoise == "auto" else method.denoise],
+        retrain=_RETRAIN[method.retrain],
+        rounds=0 if method.retrain == "none" else method.rounds,
+        progress=progress,
+        random_state=rng,
+    )
+
+
+def twins_learner(
+    method: TwinRepresentation, rng: np.random.Generator, progress: Progress | None
+) -> LabelPrivateClassifier:
+    """Return the classifier of a learned representation."""
+    from tacit.labels.learners.network import BarlowTwins
+
+    return LabelPrivateClassifier(
+        LogisticRegression(C=0.01, max_iter=1000),
+        representation=BarlowTwins(dimensions=64, epochs=method.epochs, random_state=int(rng.integers(2**31))),
+        denoise=NeighborVotes(),
+        progress=progress,
+        random_state=rng,
+    )
+
+
+def number_learner(method: Regressor, rng: np.random.Generator, _: Progress | None) -> LabelPrivateRegressor:
+    """Return the regressor of released numbers."""
+    estimators: dict[str, Any] = {"ridge": Ridge, "trees": HistGradientBoostingRegressor}
+    return LabelPrivateRegressor(estimators[method.estimator](), random_state=rng)
