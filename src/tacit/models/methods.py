@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tacit.models.rules import count, positive
 from tacit.models.trained import EstimatorName
+from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about
 
 __all__ = [
@@ -43,6 +45,7 @@ class MarginAttack(ModelAttack):
     """Guess that rows at the margin of a two-layer ReLU network, or in the span of its weights, are members."""
 
     name: ClassVar[str] = "margin"
+    attack = lazy_method("tacit.models.attacks.network_attack", "attack_network")
     margin: float | None = field(
         default=None,
         metadata=positive("The margin, if the attacker knows it. Default: the least output of the members."),
@@ -53,6 +56,9 @@ class MarginAttack(ModelAttack):
 class ConfidenceAttack(ModelAttack):
     """An attack that scores rows by the model's confidence in their labels."""
 
+    attack = lazy_method("tacit.models.attacks.by_confidence", "attack_by_confidence")
+    scorer: ClassVar[Callable[..., Any]]
+    """(self, target, rows): what scores them."""
     fair_coins: bool = field(
         default=False,
         metadata=about(
@@ -66,6 +72,7 @@ class LossAttack(ConfidenceAttack):
     """Guess that a row with a low loss is a member."""
 
     name: ClassVar[str] = "loss"
+    scorer = lazy_method("tacit.models.attacks.by_confidence", "score_by_loss")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +97,7 @@ class LiraAttack(ShadowAttack):
     """The likelihood-ratio attack (Carlini et al. 2022)."""
 
     name: ClassVar[str] = "lira"
+    scorer = lazy_method("tacit.models.attacks.by_confidence", "score_by_likelihood")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +105,7 @@ class RmiaAttack(ShadowAttack):
     """The robust membership attack (Zarifzadeh et al. 2024)."""
 
     name: ClassVar[str] = "rmia"
+    scorer = lazy_method("tacit.models.attacks.by_confidence", "score_by_ratio")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +113,7 @@ class ReconstructionAttack(ModelAttack):
     """Reconstruct training points from the weights of a homogeneous two-layer ReLU network."""
 
     name: ClassVar[str] = "reconstruct"
+    attack = lazy_method("tacit.models.attacks.network_attack", "reconstruct_network")
     points: int = field(default=10, metadata=count("How many points of each label to look for."))
     steps: int = field(default=2000, metadata=count("Steps of the search."))
     margin: float | None = field(

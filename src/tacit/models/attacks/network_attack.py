@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.leak import Leak
+from tacit.models.attacks.attacked_release import AttackedRelease
 from tacit.models.attacks.loss_threshold import attack_losses
 from tacit.models.attacks.margin import KnownMargin
 from tacit.models.attacks.outputs import MarginLeak, attack_margin
@@ -26,24 +27,23 @@ from tacit.models.points import Floats
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["attack_network", "is_network", "reconstruct_network"]
+__all__ = ["attack_network", "reconstruct_network"]
 
 NOT_COVERED = "not covered"
 
 
-def attack_network(
-    release: Release, rows: AttackedRows, method: MarginAttack, *, level: float, rng: np.random.Generator
-) -> Leak:
+def attack_network(method: MarginAttack, target: AttackedRelease) -> Leak:
     """Find members by their outputs at the margin; also, as facts, by the loss and by the span of the weights."""
+    release, rows, level = target.release, target.rows(), target.level
     network = None if method.black_box else release.network
     ask = network or _outputs(release)
     rule = None if method.margin is None else KnownMargin(margin=method.margin)
     labels = None if rows.codes is None else rows.codes[: len(rows.inside)]
     told = attack_margin(ask, rows.inside, rows.outside, rule=rule, labels=labels, level=level)
     largest = float(np.abs(np.asarray(ask(rows.inside))).max()) / told.margin
-    covered = str(told.coverage) if is_network(release) else NOT_COVERED
+    covered = str(told.coverage) if release.is_network else NOT_COVERED
     enough = min(len(rows.inside), len(rows.outside)) > 1
-    others = dict(_other_leaks(rows, ask, network, level=level, rng=rng)) if enough else {}
+    others = dict(_other_leaks(rows, ask, network, level=level, rng=target.rng)) if enough else {}
     facts = {
         "method": str(method),
         "margin": told.margin,
@@ -57,16 +57,10 @@ def attack_network(
     return replace(told.leak, notes=tuple(notes), facts=facts)
 
 
-def reconstruct_network(
-    release: Release,
-    rows: AttackedRows | None,
-    method: ReconstructionAttack,
-    *,
-    level: float,
-    rng: np.random.Generator,
-    progress: Callable[[int, int], None],
-) -> Leak:
+def reconstruct_network(method: ReconstructionAttack, target: AttackedRelease) -> Leak:
     """Look for training points; compare them with the rows that were trained on, where these are given."""
+    release, level = target.release, target.level
+    rows = None if target.truth is None else target.rows()
     if method.black_box:
         return _probe(release, rows, method, level=level)
     network = release.network
@@ -78,7 +72,11 @@ def reconstruct_network(
             field="method",
         )
     found = reconstruct_points(
-        network, points=method.points, steps=method.steps, rng=rng, report=lambda step: progress(step, method.steps)
+        network,
+        points=method.points,
+        steps=method.steps,
+        rng=target.rng,
+        report=lambda step: target.progress(step, method.steps),
     )
     points = _own_units(release, found.points)
     facts = {
@@ -103,15 +101,6 @@ def reconstruct_network(
 
 def _outputs(release: Release) -> Callable[[Floats], Floats]:
     return lambda X: release.member.outputs(X, black_box=True)
-
-
-def is_network(release: Release) -> bool:
-    """Whether theory is about this model: a black box of another kind may well look like it."""
-    try:
-        _ = release.network
-    except InvalidInput:
-        return False
-    return True
 
 
 def _other_leaks(

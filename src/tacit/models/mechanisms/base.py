@@ -28,6 +28,8 @@ class TrainingMechanism(Choice):
     """Whether it trains one output, whose sign is the class."""
     private_features: ClassVar[bool] = False
     """Whether the guarantee is for features too: then nothing may be computed from them to encode them."""
+    usual_attack: ClassVar[str] = "loss"
+    """The attack that fits what it trains."""
     reason: ClassVar[str] = ""
     """Why there is no guarantee."""
 

@@ -25,6 +25,7 @@ class MarginTraining(TrainingMechanism):
     """Gradient steps on a two-layer ReLU network from a small start."""
 
     two_classes: ClassVar[bool] = True
+    usual_attack: ClassVar[str] = "margin"
 
     width: int = field(default=1000, metadata=count("How many hidden neurons."))
     steps: int = field(default=2000, metadata=count("Gradient steps."))

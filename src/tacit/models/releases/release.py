@@ -164,6 +164,15 @@ class Release(releases.Release):
             raise InvalidInput("the model is not a homogeneous two-layer ReLU network; attack it with method loss")
         return self.member.layers.network
 
+    @property
+    def is_network(self) -> bool:
+        """Whether theory is about this model: a black box of another kind may well look like it."""
+        try:
+            _ = self.network
+        except InvalidInput:
+            return False
+        return True
+
     def opened(self) -> Self:
         """Return the release with its pickle opened, if it is one: the caller trusts it, and its guarantee."""
         if not isinstance(self.member, EstimatorMember):

@@ -1,0 +1,67 @@
+"""Attack a released model by its confidence in the label of each row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tacit.leak import Leak
+from tacit.models.attacks.attacked_release import AttackedRelease
+from tacit.models.attacks.lira import OnlineLira, PooledSpread, SpreadPerPoint
+from tacit.models.attacks.loss_threshold import LossThreshold
+from tacit.models.attacks.rmia import OnlineRmia
+from tacit.models.attacks.rows import AttackedRows
+from tacit.models.attacks.shadow import ShadowConfidences
+from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
+from tacit.models.attacks.shadow_training import train_shadows
+from tacit.models.attacks.targets import attack_confidence
+from tacit.models.mechanisms import PlainTraining
+from tacit.models.methods import ConfidenceAttack, LiraAttack, LossAttack, RmiaAttack, ShadowAttack
+from tacit.models.plan import Plan
+
+__all__ = ["attack_by_confidence", "score_by_likelihood", "score_by_loss", "score_by_ratio"]
+
+_MANY_MODELS = 64  # from so many on each point has its own spread: Carlini et al. (2022)
+
+
+def attack_by_confidence(method: ConfidenceAttack, target: AttackedRelease) -> Leak:
+    """Score every row by what the method makes of the model's confidence in its label, and separate members."""
+    rows = target.rows(fair_coins=method.fair_coins)
+    scorer = method.scorer(target, rows)
+    confidence = rows.confidence(target.release, black_box=method.black_box)
+    leak = attack_confidence(
+        confidence,
+        rows.member,
+        rng=target.rng,
+        attack=scorer,
+        fair_coins=method.fair_coins,
+        level=target.level,
+        delta=getattr(target.release.guarantee, "delta", 0.0),
+    )
+    scores = pa.table({"trained_on": rows.member, "score": scorer.score(confidence)})
+    notes = [*rows.notes(), f"AUC {leak.roc.auc:.4f}, {leak.roc.at_0_1_percent}."] if leak.roc else rows.notes()
+    return replace(leak, guesses=scores, notes=tuple(notes), facts={"method": str(method), **rows.facts()})
+
+
+def score_by_loss(_: LossAttack, target: AttackedRelease, rows: AttackedRows) -> LossThreshold:  # noqa: ARG001
+    """Return the attack that compares with no other model."""
+    return LossThreshold()
+
+
+def score_by_likelihood(method: LiraAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineLira:
+    """Return the likelihood-ratio attack; of few shadow models, with one spread for all points."""
+    shadows = _shadows(method, target, rows)
+    return OnlineLira(shadows=shadows, spread=PooledSpread() if shadows.models < _MANY_MODELS else SpreadPerPoint())
+
+
+def score_by_ratio(method: RmiaAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineRmia:
+    """Return the robust membership attack."""
+    return OnlineRmia(shadows=_shadows(method, target, rows))
+
+
+def _shadows(method: ShadowAttack, target: AttackedRelease, rows: AttackedRows) -> ShadowConfidences:
+    plan = target.release.plan or Plan(label="label", epsilon=None, mechanism=PlainTraining(estimator=method.estimator))
+    estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
+    models, progress = method.models, target.progress
+    return train_shadows(estimator, rows.all, rows.labels, rng=target.rng, models=models, progress=progress)
