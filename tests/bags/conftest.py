@@ -9,6 +9,8 @@ import pytest
 
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, Partition, as_features
+from tacit.data.queries import SqlValue, column_of, select
+from tacit.data.view import TableView
 from tacit.privacy import NoGuarantee
 
 LOSSES = {
@@ -80,6 +82,14 @@ def make_release(frame, labels, by, loss, **options):
     )
 
 
+def in_engine(column, make):
+    """The columns that DuckDB makes of a column x by the SQL that ``make`` writes for it, a string or a list."""
+    table = TableView.of_arrow(pa.table({"x": column}))
+    written = make(column_of(table, "x"))
+    named = {f"v{k}": SqlValue(one, None) for k, one in enumerate([written] if isinstance(written, str) else written)}
+    return select(table, named).to_arrow(list(named)).columns
+
+
 @pytest.fixture(params=sorted(LOSSES))
 def loss(request):
     return LOSSES[request.param]
@@ -89,3 +99,9 @@ def loss(request):
 def naive():
     """The plain makers of rows, labels and bags."""
     return SimpleNamespace(rows=make_rows, labels=make_labels, group=group, release=make_release, losses=LOSSES)
+
+
+@pytest.fixture(scope="session")
+def engine():
+    """What DuckDB makes of a column by the SQL that a function writes for it."""
+    return in_engine

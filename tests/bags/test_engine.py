@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacit.bags import Plan, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.privacy import InvalidInput
@@ -70,6 +71,19 @@ def test_another_backend_of_ibis_makes_the_same_bags(path):
     table = other.create_table("visits", rows)
     given = {"by": [("word",), ("n", "word")], "edges": {"n": (3.0,)}, **CASES["log"]}
     same(curate(table, **given), curate(path, **given))
+
+
+def test_postgresql_makes_the_same_bags(path, new_postgresql_location):
+    rows = pq.read_table(path)
+    backend = ibis.connect(new_postgresql_location().replace("postgresql+psycopg", "postgresql"))
+    table = backend.create_table("visits", rows)
+    for given in CASES.values():
+        given = {"by": SETS, "edges": EDGES, **given}
+        same(curate(table, **given), curate(path, **given))
+    plan = Plan(label="name", epsilon=None, by=["n"], min_size=1)
+    named = rows.append_column("name", pa.array(np.where(rows["flag"].fill_null(False), "it's", "no")))
+    table = backend.create_table("named", named)
+    same(protect(table, plan).totals, protect(named, plan).totals)
 
 
 def test_a_damaged_file_is_one_sentence(path, tmp_path):

@@ -1,5 +1,8 @@
 """Protecting bags: what is drawn, who pays, and what is refused before anything is drawn."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -295,3 +298,15 @@ def test_a_seed_repeats_a_release(people, tmp_path):
         found, protect(people, plan, rng=np.random.default_rng(1)).totals.partitions[0].totals
     )
     assert not protect(people, plan).seeded
+
+
+def test_a_local_file_needs_no_ibis(tmp_path):
+    """Importing Ibis takes longer than reading most files."""
+    path = tmp_path / "visits.csv"
+    path.write_text("age,ill\n" + "30,no\n40,yes\n" * 50)
+    code = (
+        "import sys; from tacit.bags import Plan, protect; "
+        f"protect({str(path)!r}, Plan(label='ill', epsilon=1, by=['age'])); print('ibis' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

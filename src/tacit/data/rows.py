@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -24,7 +24,9 @@ from tacit.privacy.errors import InvalidInput
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["label_column", "parse_once", "read_rows"]
+__all__ = ["label_column", "parse_once", "read_batches", "read_rows"]
+
+AnyTable = TypeVar("AnyTable", TableView, "ibis.Table")
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -42,17 +44,25 @@ def read_rows(table: TableView | ibis.Table, *, columns: Sequence[str] | None = 
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
 
-def parse_once(table: ibis.Table, source: object, *, columns: Sequence[str]) -> ibis.Table:
+def read_batches(table: TableView | ibis.Table, *, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of ``columns``, never more than a few batches at a time; in order where the table has one."""
+    if isinstance(table, TableView):
+        return table.read(columns, batch_rows=batch_rows)
+    return iter(table.select(*columns).to_pyarrow_batches(chunk_size=batch_rows))
+
+
+def parse_once(table: AnyTable, source: object, *, columns: Sequence[str]) -> AnyTable:
     """Return a table for several queries on some columns: a text file is read once, into a table of DuckDB.
 
     DuckDB spills to disk what does not fit in memory. Parquet, Arrow, databases and frames are queried where they are,
     as is a table that lacks one of the columns.
     """
     text = any(file.suffix.lower() not in (*ENDINGS["Parquet"], *ENDINGS["Arrow"]) for file in files_read(source))
-    if not text or not set(columns) <= set(table.columns):
+    wanted = list(dict.fromkeys(columns))
+    if not text or not set(wanted) <= set(table.columns):
         return table
     try:
-        return table.select(*dict.fromkeys(columns)).cache()
+        return table.stored(wanted) if isinstance(table, TableView) else table.select(*wanted).cache()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 

@@ -48,16 +48,15 @@ class TableView:
 
         A reader can be read once and a view many times, so a reader's rows are copied into DuckDB.
         """
-        while _unused:
-            _unused.pop()()
         name = _new_name()
         connection().register(name, rows)
-        drop: Callable[[], object] = partial(connection().unregister, name)
-        if isinstance(rows, pa.RecordBatchReader):
-            reader, name = name, _new_name()
-            connection().execute(f"CREATE TEMP TABLE {quoted(name)} AS FROM {quoted(reader)}")
-            drop()
-            drop = partial(connection().execute, f"DROP TABLE {quoted(name)}")
+        view = cls._until_unused(name, partial(connection().unregister, name))
+        return view.stored(view.columns) if isinstance(rows, pa.RecordBatchReader) else view
+
+    @classmethod
+    def _until_unused(cls, name: str, drop: Callable[[], object]) -> TableView:
+        while _unused:
+            _unused.pop()()
         view = cls._named(name)
         # The collector may run inside a query, where the connection is locked: drop at the next call instead.
         weakref.finalize(view, _unused.append, drop).atexit = False
@@ -81,12 +80,27 @@ class TableView:
         """Return all rows of some columns."""
         return self._select(columns).to_arrow_table()
 
+    def query(self, query: str) -> TableView:
+        """Return a view of a query that reads this one, which then lives as long."""
+        made = TableView.of_query(query)
+        weakref.finalize(made, id, self).atexit = False
+        return made
+
+    def stored(self, columns: Sequence[str]) -> TableView:
+        """Return some columns as a table of DuckDB: they are read once, and spilled to disk where they do not fit."""
+        name = _new_name()
+        connection().execute(f"CREATE TEMP TABLE {quoted(name)} AS {self._statement(columns)}")
+        return self._until_unused(name, partial(connection().execute, f"DROP TABLE {quoted(name)}"))
+
     def is_empty(self) -> bool:
         """Return whether there is no row."""
         return connection().execute(f"SELECT 1 FROM {quoted(self.name)} LIMIT 1").fetchone() is None
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
-        return connection().execute(f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(self.name)}")
+        return connection().execute(self._statement(columns))
+
+    def _statement(self, columns: Sequence[str]) -> str:
+        return f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(self.name)}"
 
     def to_ibis(self) -> ibis.Table:
         """Return the view as a lazy Ibis table."""

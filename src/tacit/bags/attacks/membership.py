@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from tacit.bags.attacks.system import membership_of
 from tacit.bags.partition import BagTotals, RandomBags
-from tacit.data import as_ibis, open_table
+from tacit.data import open_table
+from tacit.data.queries import count_rows
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["PublishedTotals", "read_totals"]
@@ -65,7 +66,7 @@ class PublishedTotals:
 def read_totals(release: BagTotals, table: object) -> PublishedTotals:
     """Put the rows of ``table`` into the bags of a release."""
     if release.random is not None:
-        rows = int(as_ibis(open_table(table)).count().execute())
+        rows = count_rows(open_table(table))
         return _random(release.random, _check_rows(rows, release.rows))
     assigned = [part.assign(table) for part in release.partitions]
     _check_rows(len(assigned[0]), release.rows)

@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -20,8 +19,9 @@ from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.partition import Feature, Partition
 from tacit.bags.partition.bags import read_columns
-from tacit.data import as_ibis, open_table
+from tacit.data import open_table
 from tacit.data.names import check_present
+from tacit.data.rows import read_batches
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["EncodedRows", "batches", "encode", "vocabulary"]
@@ -76,11 +76,11 @@ def encode(
         _check(made, partitions, block_rows)
         yield made
         return
-    lazy = features if isinstance(features, ibis.Table) else as_ibis(open_table(features))
+    lazy = open_table(features)
     for name in names:
         check_present(name, lazy.columns, argument="features")
     with TemporaryDirectory(prefix="tacit-bags-", ignore_cleanup_errors=True) as folder:
-        made = _stream(lazy.select(*names), columns, partitions, block_rows, Path(folder))
+        made = _stream(read_batches(lazy, columns=names, batch_rows=block_rows), columns, partitions, Path(folder))
         _check(made, partitions, block_rows)
         yield made
 
@@ -126,11 +126,11 @@ def _bags(table: pa.Table, partitions: Sequence[Partition]) -> Codes:
 
 
 def _stream(
-    lazy: ibis.Table, columns: Sequence[ColumnCodes], partitions: Sequence[Partition], block_rows: int, folder: Path
+    read: Iterator[pa.RecordBatch], columns: Sequence[ColumnCodes], partitions: Sequence[Partition], folder: Path
 ) -> EncodedRows:
     rows = 0
     with (folder / "codes").open("wb") as codes, (folder / "bags").open("wb") as bags:
-        for batch in lazy.to_pyarrow_batches(chunk_size=block_rows):
+        for batch in read:
             table = pa.Table.from_batches([batch])
             codes.write(_codes(table, columns).tobytes())
             bags.write(_bags(table, partitions).tobytes())

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ibis
 import numpy as np
 
 from tacit.bags.learners.additive import AdditiveModel
@@ -16,11 +15,15 @@ from tacit.bags.learners.random_bags import RandomBagModel
 from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
-from tacit.data import as_ibis, open_table
+from tacit.data import open_table
+from tacit.data.view import TableView
 from tacit.leak.model_report import ModelReport
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["learn"]
 
@@ -30,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 class _TrainingInputs(NamedTuple):
     totals: BagTotals
-    rows: ibis.Table
+    rows: TableView | ibis.Table
     features: tuple[str, ...]
     progress: Progress | None
 
@@ -93,7 +96,7 @@ def learn(
     model.report_ = ModelReport(
         performance=None
         if test is None
-        else model.evaluate(as_ibis(open_table(test)), released.encoding.read(test, argument="test")),
+        else model.evaluate(open_table(test), released.encoding.read(test, argument="test")),
         rows=totals.rows,
         remarks=(*map(str, fit), *_risk(model)),
         details={"risk": model.risk_, "fit": [{**asdict(one), "p_value": one.p_value} for one in fit]},

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, logsumexp, softmax
 
-from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
+from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, refuse
 from tacit.bags.losses.semilinear import SemilinearLoss
+from tacit.data.queries import SqlColumn, float_literal
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -74,13 +74,9 @@ class CategoricalLoss(SemilinearLoss):
         refuse(wrong, y, rule, "recode the labels or declare more classes")
         return np.asarray(np.eye(self.classes)[y.astype(np.int64)])
 
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        number = number_of(column)
-        return [(number == k).cast("float64") for k in range(self.classes)]
-
-    def violation(self, column: Value, /) -> BooleanValue:
-        number = number_of(column)
-        return missing(column) | (number != number.floor()) | (number < 0) | (number >= self.classes)
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        one, none = float_literal(1), float_literal(0)
+        return [f"CASE WHEN {column.number} = {k} THEN {one} ELSE {none} END" for k in range(self.classes)]
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(logsumexp(as_predictions(f, self.classes), axis=1))

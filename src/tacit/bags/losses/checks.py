@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LEAST", "Floats", "as_labels", "as_predictions", "clip", "missing", "number_of", "refuse"]
+__all__ = ["LEAST", "Floats", "as_labels", "as_predictions", "refuse"]
 
 Floats = NDArray[np.float64]
 
@@ -43,25 +42,3 @@ def refuse(wrong: NDArray[np.bool_], y: Floats, rule: str, remedy: str) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(f"{rule}, got {float(y[row])!r} at row {row}: {remedy}")
-
-
-def number_of(column: Value) -> NumericValue:
-    """Read a column as float64, booleans as 0 and 1."""
-    number: NumericValue = column.cast("float64")
-    return number
-
-
-def missing(column: Value) -> BooleanValue:
-    """Return where a column has no finite number, by an expression that is never NULL."""
-    number = number_of(column)
-    absent = number.isnull()
-    if column.type().is_floating():  # integers are finite, and not every engine can ask
-        absent = absent | number.isnan() | number.isinf()
-    # a comparison with NULL is NULL on every engine; the answer here must be a plain yes
-    flagged: BooleanValue = absent.fill_null(True)
-    return flagged
-
-
-def clip(number: NumericValue, lower: float | None, upper: float | None) -> NumericValue:
-    """Clip a column to the bounds that are declared."""
-    return number if lower is None and upper is None else number.clip(lower=lower, upper=upper)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from ibis.expr.types import ArrayValue, BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
+from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, refuse
 from tacit.bags.losses.semilinear import SemilinearLoss
+from tacit.data.queries import SqlColumn
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -106,12 +104,8 @@ class LogisticLoss(_Logistic):
         refuse((y != 0) & (y != 1), y, "a label of the log loss must be 0 or 1", "recode the labels")
         return y[:, None]
 
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        return [number_of(column)]
-
-    def violation(self, column: Value, /) -> BooleanValue:
-        number = number_of(column)
-        return missing(column) | ~((number == 0) | (number == 1))
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        return [column.number]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,19 +163,10 @@ class MultiLabel(_Logistic):
             raise InvalidInput(f"multilabels must be 0 or 1, got {y[row].tolist()} at row {row}: recode the labels")
         return y
 
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        array = _array(column)
-        return [array[k].cast("float64") for k in range(self.labels)]
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        return [f"CAST({column.value}[{k + 1}] AS DOUBLE)" for k in range(self.labels)]
 
-    def violation(self, column: Value, /) -> BooleanValue:
-        array = _array(column)
-        good = [(array[k] == 0) | (array[k] == 1) for k in range(self.labels)]
-        fits: BooleanValue = functools.reduce(operator.and_, good, array.length() == self.labels)
-        flagged: BooleanValue = ~fits.fill_null(False)
-        return flagged
-
-
-def _array(column: Value) -> ArrayValue:
-    if not isinstance(column, ArrayValue):
-        raise InvalidInput(f"the label column of the multilabel loss must have arrays, got {column.type()}")
-    return column
+    def violation(self, column: SqlColumn, /) -> str:
+        good = [f"{label} IN (0, 1)" for label in self.statistic_in_sql(column)]
+        fits = " AND ".join([f"ARRAY_LENGTH({column.value}) = {self.labels}", *good])
+        return f"NOT COALESCE({fits}, FALSE)"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike
 
-from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, clip, missing, number_of, refuse
+from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, refuse
 from tacit.bags.losses.semilinear import SemilinearLoss
+from tacit.data.queries import SqlColumn, float_literal
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -71,11 +71,8 @@ class SquaredLoss(SemilinearLoss):
     def statistic(self, labels: ArrayLike, /) -> Floats:
         return np.clip(as_labels(labels), *self._range())[:, None]
 
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        return [clip(number_of(column), self.lower, self.upper)]
-
-    def violation(self, column: Value, /) -> BooleanValue:
-        return missing(column)
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        return [_clipped(column.number, self.lower, self.upper)]
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.square(as_predictions(f, 1))[:, 0] / 2)
@@ -147,11 +144,11 @@ class PoissonLoss(SemilinearLoss):
         refuse(y < 0, y, "a label of the Poisson loss must be >= 0", "remove or recode the row")
         return np.minimum(y, self.bounds[1])[:, None]
 
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        return [clip(number_of(column), None, self.most)]
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        return [_clipped(column.number, None, self.most)]
 
-    def violation(self, column: Value, /) -> BooleanValue:
-        return missing(column) | (number_of(column) < 0)
+    def violation(self, column: SqlColumn, /) -> str:
+        return f"({column.is_missing} OR {column.number} < 0)"
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.exp(as_predictions(f, 1))[:, 0])
@@ -178,3 +175,9 @@ class PoissonLoss(SemilinearLoss):
 
     def link(self, mean: ArrayLike, /) -> Floats:
         return np.log(np.clip(as_predictions(mean, 1), LEAST, self.bounds[1]))
+
+
+def _clipped(number: str, lower: float | None, upper: float | None) -> str:
+    ends = [(sign, float_literal(end)) for sign, end in (("<", lower), (">", upper)) if end is not None]
+    cases = " ".join(f"WHEN {number} {sign} {end} THEN {end}" for sign, end in ends)
+    return f"CASE {cases} ELSE {number} END" if cases else number

@@ -7,10 +7,10 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.bags.losses.checks import Floats, as_predictions
+from tacit.data.queries import SqlColumn
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -55,12 +55,14 @@ class SemilinearLoss(ABC):
         """Return T(y), one row per label; labels that the loss does not know are rejected."""
 
     @abstractmethod
-    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """Return T(y) as expressions over a column of a table, so that its sums are made in the engine."""
+    def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
+        """Return T(y) of a column of valid labels, so that its sums are made in the engine."""
 
-    @abstractmethod
-    def violation(self, column: Value, /) -> BooleanValue:
-        """Return an expression that is true where a label is missing or out of range."""
+    def violation(self, column: SqlColumn, /) -> str:
+        """Return what is true in SQL where a label is missing or out of range, and never NULL."""
+        if self.class_codes is None:
+            return column.is_missing
+        return f"NOT COALESCE({column.number} IN ({', '.join(map(str, self.class_codes))}), FALSE)"
 
     @abstractmethod
     def potential(self, f: ArrayLike, /) -> Floats:

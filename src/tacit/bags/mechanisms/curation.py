@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import ibis
 import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.bags.mechanisms.consistency import make_consistent
 from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows, open_rows
 from tacit.bags.mechanisms.feature_sets import check_feature_sets
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
@@ -22,12 +20,16 @@ from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
+from tacit.data.queries import column_of
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.noise import Grid
 from tacit.privacy.rounding import check_count, check_delta, exact
 
 if TYPE_CHECKING:
+    import ibis
+
     from tacit.bags.plan import Plan
 
 __all__ = ["PreparedPartitions", "curate", "state_guarantee"]
@@ -160,7 +162,11 @@ class PreparedPartitions:
         made = _curation(plan, self.loss).release(
             grouped, guarantee=state_guarantee(plan, self.loss), label=plan.label, rows=self.rows, rng=rng
         )
-        return make_consistent(made, rng=rng).release if plan.epsilon is not None and plan.consistent else made
+        if plan.epsilon is None or not plan.consistent or len(grouped) == 1:
+            return made
+        from tacit.bags.mechanisms.consistency import make_consistent  # and with it SciPy's sparse solvers
+
+        return make_consistent(made, rng=rng).release
 
     def _chosen(self, rng: np.random.Generator) -> Sequence[int]:
         plan = self.plan
@@ -214,7 +220,7 @@ def _split(plan: Plan) -> tuple[float, float]:
 
 
 def _group(
-    rows: ibis.Table,
+    rows: TableView | ibis.Table,
     sets: Sequence[FeatureSet],
     label: str,
     curation: Curation,
@@ -223,7 +229,7 @@ def _group(
     """Return how many rows there are, and the bags of each feature set, ready for noise."""
     for feature in (feature for features in sets for feature in features):
         check_present(feature.name, rows.columns, argument="by")
-        feature.expression(rows)  # raises if it cannot be a key
+        feature.in_sql(column_of(rows, feature.name))  # raises if it cannot be a key
     count = check_labels(rows, label=label, measure=curation.measure)
     calibrated = curation.calibrate()
     if calibrated is not None:
@@ -240,12 +246,12 @@ def _group(
     return count, grouped
 
 
-def _feature(name: str, plan: Plan, rows: ibis.Table) -> Feature:
+def _feature(name: str, plan: Plan, rows: TableView | ibis.Table) -> Feature:
     """A key column of a plan; declared values are read as the column's kind, numbers or text."""
     edges, words = plan.edges.get(name), plan.categories.get(name)
     if words is None:
         return Feature(name, edges=edges)
-    return Feature(name, edges=edges, values=_numbers(name, words) if rows[name].type().is_numeric() else words)
+    return Feature(name, edges=edges, values=_numbers(name, words) if column_of(rows, name).is_number else words)
 
 
 def _numbers(name: str, words: Sequence[str]) -> tuple[float, ...]:

@@ -70,7 +70,7 @@ def _type_of(feature: Feature) -> pa.DataType:
     if feature.values is None:
         return pa.int64()
     try:
-        return feature.codes(pa.array(feature.values)).type
+        return feature.key_type(pa.array(feature.values).type)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidInput(f"values of {feature.name!r} must be of one type: {error}") from None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,12 +15,16 @@ from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery, noise_of_budget
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import read_rows
+from tacit.data.queries import is_ordered
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.rounding import check_count, check_delta
 
 if TYPE_CHECKING:
+    import ibis
+
     from tacit.bags.mechanisms.random import Random
     from tacit.bags.plan import Plan
 
@@ -157,9 +160,9 @@ class RandomDraw:
         """Raise if so many rows cannot fill the bags."""
         check_assignment(rows, size=self.size, bags=self.bags, joins=self.joins)
 
-    def prepare(self, rows: ibis.Table, label: str) -> PreparedDraw:
+    def prepare(self, rows: TableView | ibis.Table, label: str) -> PreparedDraw:
         """Read the labels of rows; raise if they, or the number of rows, do not serve."""
-        if rows.get_backend().name != "duckdb":
+        if not is_ordered(rows):
             raise InvalidInput("must have a row order for random bags; give a file or a frame", field="table")
         count = check_labels(rows, label=label, measure=self.measure)
         self.check_rows(count)

@@ -6,18 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SemilinearLoss, SquaredLoss
-from tacit.data import as_ibis, open_table, read_rows
+from tacit.bags.mechanisms.engine import ROWS, run
+from tacit.data import open_table, read_rows
 from tacit.data.classes import missing_labels
 from tacit.data.names import check_present
+from tacit.data.queries import SqlValue, column_of, float_literal, select
+from tacit.data.view import TableView, literal, quoted
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import check_class_count
 
 if TYPE_CHECKING:
+    import ibis
+
     from tacit.bags.plan import Plan
 
 __all__ = ["OCCURRING", "LabelEncoding", "loss_of_plan"]
@@ -41,13 +46,14 @@ class LabelEncoding:
     classes: tuple[str, ...] | None = None  # the list; None if labels are numbers or truth values already
 
     @classmethod
-    def of_plan(cls, plan: Plan, rows: ibis.Table) -> LabelEncoding:
+    def of_plan(cls, plan: Plan, rows: TableView | ibis.Table) -> LabelEncoding:
         """Return the plan's classes, or those that occur where labels are names or each class has a total."""
-        kind = rows[check_present(plan.label, rows.columns, argument="label")].type()
-        numbers = kind.is_numeric() or kind.is_boolean()
+        column = column_of(rows, check_present(plan.label, rows.columns, argument="label"))
+        numbers = column.is_number or pa.types.is_boolean(column.kind)
         if plan.classes is not None or plan.totals in ("squared", "poisson") or (plan.totals == "log" and numbers):
             return cls(label=plan.label, classes=plan.classes)
-        found = _occurring(rows[plan.label], numeric=kind.is_numeric())
+        labels = run(rows, {plan.label: SqlValue(column.value, column.kind)}, group_by=[plan.label])[plan.label]
+        found = _occurring(labels, numeric=column.is_number)
         check_class_count(len(found), label=plan.label)
         if len(found) < 2 or (plan.totals == "log" and len(found) > 2):
             wanted = "two classes for totals log" if plan.totals == "log" else "at least two classes"
@@ -56,29 +62,31 @@ class LabelEncoding:
             )
         return cls(label=plan.label, classes=found)
 
-    def apply(self, rows: ibis.Table) -> ibis.Table:
-        """Replace each label by its place in the list; a label that is not in it is rejected."""
+    def apply(self, rows: TableView | ibis.Table, *, beside: Sequence[str] = ()) -> TableView | ibis.Table:
+        """Return the labels as places in the list, and the columns beside; a label that is not in it is rejected."""
         if self.classes is None:
             return rows
-        column = rows[check_present(self.label, rows.columns, argument="label")]
-        kind = column.type()
-        names: Sequence[Any] = self._numbers() if kind.is_numeric() else self.classes
-        words = column.cast("float64" if kind.is_numeric() else "string")
-        coded = ibis.cases(*[(words == name, place) for place, name in enumerate(names)], else_=ibis.null("int64"))
-        flags = {"outside": coded.isnull(), "absent": column.isnull()}
-        sums = {name: flag.cast("int64").sum() for name, flag in flags.items()}
-        found = rows.aggregate(rows=rows.count(), **sums).to_pyarrow().to_pylist()[0]
-        if found["absent"]:
-            raise missing_labels(self.label, found["absent"], of=found["rows"])
-        if found["outside"]:
+        column = column_of(rows, check_present(self.label, rows.columns, argument="label"))
+        words = column.number if column.is_number else f"CAST({column.value} AS VARCHAR)"
+        names = map(float_literal, self._numbers()) if column.is_number else map(literal, self.classes)
+        place = f"CASE {' '.join(f'WHEN {words} = {name} THEN {i}' for i, name in enumerate(names))} END"
+        counts = {
+            "given": SqlValue(f"COUNT({column.value})", ROWS.kind),
+            "listed": SqlValue(f"COUNT({place})", ROWS.kind),
+        }
+        n, given, listed = run(rows, {"n": ROWS, **counts}).to_pylist()[0].values()
+        if given < n:
+            raise missing_labels(self.label, n - given, of=n)
+        if listed < n:
             raise InvalidInput(
-                f"must list every label of {self.label!r}, got {found['outside']} rows with another", field="classes"
+                f"must list every label of {self.label!r}, got {n - listed} rows with another", field="classes"
             )
-        return rows.mutate(**{self.label: coded.cast("int64")})
+        others = {name: SqlValue(quoted(name), column_of(rows, name).kind) for name in beside}
+        return select(rows, {self.label: SqlValue(place, pa.int64()), **others})
 
     def read(self, table: object, *, argument: str) -> NDArray[np.float64]:
         """Return the labels of a table with true labels as numbers; others than the release's are refused."""
-        rows = as_ibis(open_table(table))
+        rows = open_table(table)
         if self.label not in rows.columns:
             raise InvalidInput(f"must have the column {self.label!r} with true labels", field=argument)
         try:
@@ -110,8 +118,8 @@ def loss_of_plan(plan: Plan, classes: Sequence[str] | None) -> SemilinearLoss:
     return loss
 
 
-def _occurring(column: ibis.Value, *, numeric: bool) -> tuple[str, ...]:
-    found = column.as_table().distinct().to_pyarrow().column(0).drop_null().to_pylist()
+def _occurring(column: pa.ChunkedArray, *, numeric: bool) -> tuple[str, ...]:
+    found = column.drop_null().to_pylist()
     if numeric:
         return tuple(f"{value:g}" if float(f"{value:g}") == value else repr(value) for value in sorted(found))
     return tuple(sorted(str(value).lower() if isinstance(value, bool) else str(value) for value in found))

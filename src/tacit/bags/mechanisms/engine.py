@@ -1,36 +1,44 @@
-"""Grouping of rows: one Ibis expression per partition, on DuckDB, Spark or any backend of Ibis."""
+"""Grouping of rows: one query per partition, on DuckDB, Spark or any database that Ibis connects to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.bags.losses.checks import missing
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.partition.feature import Feature
-from tacit.data import as_ibis, open_table
+from tacit.data import open_table, read_rows
 from tacit.data.classes import missing_labels
 from tacit.data.csv_file import fault
 from tacit.data.names import check_present
+from tacit.data.queries import SqlValue, column_of, select
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput, TacitError
 
-__all__ = ["GroupedRows", "check_labels", "group_rows", "open_rows"]
+if TYPE_CHECKING:
+    import ibis
+
+__all__ = ["ROWS", "GroupedRows", "check_labels", "group_rows", "open_rows", "run"]
+
+ROWS = SqlValue("COUNT(*)", pa.int64())
+"""How many rows a table or a group has."""
 
 
 @contextmanager
-def open_rows(table: Any) -> Iterator[ibis.Table]:  # noqa: ANN401
+def open_rows(table: Any) -> Iterator[TableView | ibis.Table]:  # noqa: ANN401
     """Give the rows of whatever ``open_table`` takes, or of a Spark frame, where they lie."""
     if type(table).__module__.partition(".")[0] != "pyspark":
-        yield as_ibis(open_table(table))
+        yield open_table(table)
         return
+    import ibis
+
     name = ibis.util.gen_name("tacit")
     table.createOrReplaceTempView(name)
     try:
@@ -49,16 +57,15 @@ class GroupedRows:
     sums: NDArray[np.float64]  # the sum of T(y) in each bag, in steps where the measure has a grid
 
 
-def check_labels(table: ibis.Table, *, label: str, measure: GridStatistic) -> int:
+def check_labels(table: TableView | ibis.Table, *, label: str, measure: GridStatistic) -> int:
     """Return how many rows there are, or raise if a label is missing or out of range; one pass over one column."""
-    check_present(label, table.columns, argument="label")
-    column = table[label]
-    measure.check_type(column, name=label)
-    absent = column.isnull() if measure.loss.several else missing(column)
-    counted = {"absent": absent, "wrong": measure.loss.violation(column)}
-    sums = {name: flag.cast("int64").sum() for name, flag in counted.items()}
-    found = _run(table.aggregate(rows=table.count(), **sums))
-    rows, none, bad = (int(found[name][0].as_py() or 0) for name in ("rows", "absent", "wrong"))
+    column = column_of(table, check_present(label, table.columns, argument="label"))
+    measure.check_type(column)
+    absent = f"{column.value} IS NULL" if measure.loss.several else column.is_missing
+    flags = {"absent": absent, "wrong": measure.loss.violation(column)}
+    sums = {name: SqlValue(f"SUM(CASE WHEN {flag} THEN 1 ELSE 0 END)", pa.int64()) for name, flag in flags.items()}
+    found = run(table, {"n": ROWS, **sums})
+    rows, none, bad = (int(found[name][0].as_py() or 0) for name in ("n", "absent", "wrong"))
     if none:
         raise missing_labels(label, none, of=rows)
     if bad:
@@ -70,8 +77,10 @@ def check_labels(table: ibis.Table, *, label: str, measure: GridStatistic) -> in
     return rows
 
 
-def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, measure: GridStatistic) -> GroupedRows:
-    """Return the bags of one partition by one Ibis expression: Algorithm 1 of the paper, empty bags left out.
+def group_rows(
+    table: TableView | ibis.Table, *, features: tuple[Feature, ...], label: str, measure: GridStatistic
+) -> GroupedRows:
+    """Return the bags of one partition by one query: Algorithm 1 of the paper, empty bags left out.
 
     Rows whose keys are equal are one bag, NULL being a key like any other. The bags are sorted by key, so that the
     same rows give the same bags on every engine.
@@ -81,18 +90,17 @@ def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, 
     Chen et al. (2023), Algorithm 1, as corrected: sums and counts instead of means.
     """
     # keys get names of their own: a feature may be called as a column of the result
-    keys = [f"key_{i}" for i in range(len(features))]
-    inner = table.select(
-        **{key: feature.expression(table) for key, feature in zip(keys, features, strict=True)},
-        **{f"t_{k}": value for k, value in enumerate(measure.expressions(table[label]))},
-    )
-    targets = [f"t_{k}" for k in range(measure.loss.targets)]
-    grouped = inner.group_by(keys).aggregate(rows=inner.count(), **{name: inner[name].sum() for name in targets})
-    found = _sorted(_run(grouped), keys)
+    keys = {f"key_{i}": feature.in_sql(column_of(table, feature.name)) for i, feature in enumerate(features)}
+    values = measure.in_sql(column_of(table, label))
+    targets = {f"t_{k}": SqlValue(value, pa.float64()) for k, value in enumerate(values)}
+    keyed = select(table, keys | targets)
+    kept = {key: SqlValue(key, value.kind) for key, value in keys.items()}
+    sums = {name: SqlValue(f"SUM({name})", pa.float64()) for name in targets}
+    found = _sorted(run(keyed, {**kept, "n": ROWS, **sums}, group_by=list(keys)), list(keys))
     return GroupedRows(
         features=features,
-        keys=pa.table({feature.name: found[key] for key, feature in zip(keys, features, strict=True)}),
-        counts=found["rows"].to_numpy().astype(np.int64),
+        keys=found.select(list(keys)).rename_columns([feature.name for feature in features]),
+        counts=found["n"].to_numpy().astype(np.int64),
         sums=np.column_stack([found[name].to_numpy() for name in targets]).astype(np.float64),
     )
 
@@ -106,9 +114,10 @@ def _sorted(found: pa.Table, keys: list[str]) -> pa.Table:
     return found.take(order).combine_chunks()
 
 
-def _run(expression: ibis.Table) -> pa.Table:
+def run(table: TableView | ibis.Table, columns: Mapping[str, SqlValue], *, group_by: Sequence[str] = ()) -> pa.Table:
+    """Return new columns of a table, or of its groups, in memory."""
     try:
-        return expression.to_pyarrow()
+        return read_rows(select(table, columns, group_by=group_by))
     except TacitError:
         raise
     except Exception as error:  # each engine has errors of its own

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.bags.losses import SemilinearLoss
+from tacit.data.queries import SqlColumn, float_literal
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import Grid
 
@@ -49,21 +49,21 @@ class GridStatistic:
         nested = self.loss.several
         return self.values(np.array(column.to_pylist()) if nested else column.to_numpy(zero_copy_only=False))
 
-    def check_type(self, column: ibis.Value, *, name: str) -> None:
+    def check_type(self, column: SqlColumn) -> None:
         """Raise if a label column is of a type that the loss cannot read."""
-        kind = column.type()
         nested = self.loss.several
-        if not (kind.is_array() if nested else kind.is_numeric() or kind.is_boolean()):
+        if not (pa.types.is_list(column.kind) if nested else column.is_number or pa.types.is_boolean(column.kind)):
             rule = "arrays of 0 and 1" if nested else "numbers or truth values"
-            raise InvalidInput(f"label column {name!r} must have {rule}, got {kind}; recode it")
+            raise InvalidInput(f"label column {column.name!r} must have {rule}, got {column.kind}; recode it")
 
-    def expressions(self, column: ibis.Value) -> list[ibis.Value]:
-        """Return the same as expressions over a column, so that they are added up in the engine."""
-        exactly = self.loss.statistic_expressions(column)
-        if self.grid is None or _is_whole(self.loss, self.grid):
-            return [*exactly]
+    def in_sql(self, column: SqlColumn) -> list[str]:
+        """Return the same in SQL, so that it is added up in the engine."""
+        exactly = self.loss.statistic_in_sql(column)
+        if self.grid is None or (self.grid.step == 1 and self.loss.of_classes):
+            return exactly
         # floor(v/step + 1/2), every operation exact: the float v/step + 1/2 may round up to the next integer
-        return [(((value * (2 / self.step)).floor() + 1.0) / 2).floor().cast("float64") for value in exactly]
+        twice, half = float_literal(2 / self.step), float_literal(0.5)
+        return [f"CAST(FLOOR((FLOOR({value} * {twice}) + 1) * {half}) AS DOUBLE)" for value in exactly]
 
     def check_rows(self, rows: int) -> None:
         """Raise if sums of so many rows need not be exact: one label could then move them by more than it may."""
@@ -108,7 +108,3 @@ def public_grid(loss: SemilinearLoss) -> Grid:
     _ = loss.l1
     lower, upper = loss.bounds
     return Grid(step=Fraction(2) ** math.floor(math.log2(float((upper - lower).max()) / _FINE)))
-
-
-def _is_whole(loss: SemilinearLoss, grid: Grid) -> bool:
-    return grid.step == 1 and loss.of_classes

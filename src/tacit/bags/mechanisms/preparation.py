@@ -6,23 +6,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import ibis
 import numpy as np
 import pyarrow as pa
 
 from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
-from tacit.data import as_ibis, open_table, read_rows
+from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
 from tacit.data.persons import draw_seed, limit_rows
+from tacit.data.queries import count_rows, is_ordered
+from tacit.data.rows import read_batches
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import ibis
+
     from tacit.bags.plan import Plan
 
 __all__ = ["PreparedBags", "PrivateRows"]
 
 Progress = Callable[[int, int], None]
+_BATCH_ROWS = 1 << 20
 
 
 class PreparedBags(Protocol):
@@ -36,8 +41,8 @@ class PreparedBags(Protocol):
 class PrivateRows:
     """The rows that a release is made from."""
 
-    raw: ibis.Table  # the table as it was given, which the ledger knows
-    table: ibis.Table  # the rows that are used, with labels as numbers
+    raw: TableView | ibis.Table  # the table as it was given, which the ledger knows
+    table: TableView | ibis.Table  # the rows that are used, with labels as numbers
     encoding: LabelEncoding  # how labels became numbers
     person_seed: int | None  # the public seed that chose the rows of persons with too many
     columns: tuple[str, ...]
@@ -45,7 +50,7 @@ class PrivateRows:
 
     @classmethod
     def of_plan(
-        cls, plan: Plan, raw: ibis.Table, *, rng: np.random.Generator, progress: Progress | None
+        cls, plan: Plan, raw: TableView | ibis.Table, *, rng: np.random.Generator, progress: Progress | None
     ) -> PrivateRows:
         """Encode labels, and leave out rows of a person beyond the plan's bound."""
         encoding = LabelEncoding.of_plan(plan, raw)
@@ -54,7 +59,7 @@ class PrivateRows:
         seed = None if plan.person is None else draw_seed(rng)
         return cls(
             raw=raw,
-            table=encoding.apply(raw if seed is None else _limited(plan, raw, seed)),
+            table=encoding.apply(raw if seed is None else _limited(plan, raw, seed), beside=plan.columns),
             encoding=encoding,
             person_seed=seed,
             columns=(plan.label, *plan.columns),
@@ -64,25 +69,25 @@ class PrivateRows:
     @property
     def ordered(self) -> bool:
         """Whether rows have an order: another database than DuckDB keeps none."""
-        return bool(self.raw.get_backend().name == "duckdb")
+        return is_ordered(self.raw)
 
     def count(self) -> int:
         """Return how many rows are used."""
-        return int(self.table.count().execute())
+        return count_rows(self.table)
 
     def left_out(self) -> int | None:
         """Return how many rows of persons with too many are left out; None if the plan names no person."""
-        return None if self.person_seed is None else int(self.raw.count().execute()) - self.count()
+        return None if self.person_seed is None else count_rows(self.raw) - self.count()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, as it was given."""
-        yield from self.raw.select(*self.columns).to_pyarrow_batches()
+        yield from read_batches(self.raw, columns=self.columns, batch_rows=_BATCH_ROWS)
 
 
-def _limited(plan: Plan, raw: ibis.Table, seed: int) -> ibis.Table:
+def _limited(plan: Plan, raw: TableView | ibis.Table, seed: int) -> TableView | ibis.Table:
     """Which rows stay depends on the person's column alone, which is public for the unit label."""
     assert plan.person is not None
-    if raw.get_backend().name != "duckdb":
+    if not is_ordered(raw):
         raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
     read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
-    return as_ibis(open_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed)))))
+    return open_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed))))

@@ -70,7 +70,7 @@ class Random(Choice):
 
         how = RandomDraw.of_plan(plan, self, loss)
         try:
-            how.check_rows(int(rows.table.count().execute()))
+            how.check_rows(rows.count())
         except InvalidInput as error:
             raise InvalidInput(f"random: {error}", field="mechanism") from None
         return how.prepare(rows.table, plan.label)

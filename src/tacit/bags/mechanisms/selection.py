@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -18,10 +18,14 @@ from tacit.bags.mechanisms.noise import TotalsNoise, TotalsQuery
 from tacit.bags.partition import Feature, as_features
 from tacit.data import read_rows
 from tacit.data.names import check_present
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace, ExpCoin, is_seeded
 from tacit.privacy.rounding import check_count, check_epsilon, exact
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["ChosenSets", "choice_noise", "choose_sets", "permute_and_flip", "score_sets"]
 
@@ -186,7 +190,7 @@ def _sums(values: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int6
     return result
 
 
-def _read(rows: ibis.Table, options: Sequence[tuple[Feature, ...]], label: str) -> pa.Table:
+def _read(rows: TableView | ibis.Table, options: Sequence[tuple[Feature, ...]], label: str) -> pa.Table:
     names = list(dict.fromkeys(feature.name for features in options for feature in features))
     for name in names:
         check_present(name, rows.columns, argument="candidates")

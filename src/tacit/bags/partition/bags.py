@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ibis
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.partition.feature import Feature
-from tacit.data import as_ibis, open_table, read_rows
+from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -177,9 +175,7 @@ def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 def read_columns(table: Any, columns: Sequence[str]) -> pa.Table:  # noqa: ANN401
     """Return these columns of all rows."""
-    if isinstance(table, pd.DataFrame) and all(name in table.columns for name in columns):
-        return pa.Table.from_pandas(table[list(columns)], preserve_index=False)
-    given = table if isinstance(table, pa.Table | ibis.Table) else as_ibis(open_table(table))
+    rows = table if isinstance(table, pa.Table) else open_table(table)
     for name in columns:
-        check_present(name, given.column_names if isinstance(given, pa.Table) else given.columns, argument="data")
-    return given.select(list(columns)) if isinstance(given, pa.Table) else read_rows(given, columns=list(columns))
+        check_present(name, rows.column_names if isinstance(rows, pa.Table) else rows.columns, argument="data")
+    return rows.select(list(columns)) if isinstance(rows, pa.Table) else read_rows(rows, columns=list(columns))

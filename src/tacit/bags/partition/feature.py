@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tacit.data.queries import SqlColumn, SqlValue, float_literal, is_number
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["COUNT", "TOTAL", "Feature", "as_features"]
@@ -25,6 +25,8 @@ TOTAL = "bag_total_"
 """How the columns of a partition's file begin that hold the label totals, one for each target."""
 
 _RESERVED = re.compile(rf"{COUNT}|{TOTAL}\d+", re.IGNORECASE)
+
+_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,35 +82,47 @@ class Feature:
         """How many buckets the edges make, missing values not counted; None if there are no edges."""
         return None if self.edges is None else len(self.edges) + 1
 
+    def key_type(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type of the keys of a column: integers are int64, other numbers float64, buckets int64."""
+        numbers = is_number(kind) or pa.types.is_null(kind)
+        if self.edges is not None and not numbers:
+            raise InvalidInput(f"column {self.name!r} must have numbers to be cut at edges, got {kind}")
+        if self.edges is not None or pa.types.is_integer(kind):
+            return pa.int64()
+        if is_number(kind):
+            return pa.float64()
+        if any(is_text(kind) for is_text in _TEXT):
+            return pa.string()
+        if numbers or pa.types.is_boolean(kind) or pa.types.is_date32(kind):
+            return kind
+        raise InvalidInput(
+            f"column {self.name!r} must have numbers, text, dates or truth values to key bags by, got {kind}; cast it "
+            "to text"
+        )
+
     def codes(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
-        """Return a column of rows as keys, in memory; the same keys as :meth:`expression` makes in an engine.
-
-        Integers become int64, other numbers float64, text string; buckets are int64.
-        """
-        values = _plain(column, self.name)
-        if self.edges is None:
-            return values
-        if pa.types.is_string(values.type) or pa.types.is_boolean(values.type) or pa.types.is_date32(values.type):
-            raise InvalidInput(f"column {self.name!r} must have numbers to be cut at edges, got {values.type}")
-        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        missing = np.isnan(numbers)
-        return pa.array(np.searchsorted(self.edges, numbers, side="right").astype(np.int64), mask=missing)
-
-    def expression(self, table: ibis.Table) -> ibis.Value:
-        """Return the key as an Ibis expression of a table that has the column."""
-        column = table[self.name]
-        kind = column.type()
+        """Return a column of rows as keys, in memory; the same keys as :meth:`in_sql` makes in an engine."""
+        values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        kind = self.key_type(values.type)
         if self.edges is not None:
-            if not (kind.is_numeric() and not kind.is_boolean()):
-                raise InvalidInput(f"column {self.name!r} must have numbers to be cut at edges, got {kind}")
-            return _bucketed(column.cast("float64"), self.edges, exact=kind.is_integer())
-        if kind.is_integer():
-            return column.cast("int64")
-        if kind.is_floating() or kind.is_decimal():
-            return _without_nan(column.cast("float64"))
-        if kind.is_string() or kind.is_boolean() or kind.is_date():
-            return column
-        raise _unusable(self.name, kind)
+            numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return pa.array(np.searchsorted(self.edges, numbers, side="right").astype(np.int64), mask=np.isnan(numbers))
+        keys = values.cast(kind)
+        if not pa.types.is_floating(kind):
+            return keys
+        # minus zero becomes zero: engines differ on whether the two are one key
+        return pc.add(pc.if_else(pc.is_nan(keys), pa.scalar(None, kind), keys), 0.0)
+
+    def in_sql(self, column: SqlColumn) -> SqlValue:
+        """Return the key of each row in SQL."""
+        kind, text = self.key_type(column.kind), column.value
+        if self.edges is not None:
+            text = _bucket(column.number, self.edges)
+        elif pa.types.is_floating(kind):
+            text = f"CASE WHEN {_is_number(column.number)} THEN {column.number} + {float_literal(0)} END"
+        return SqlValue(text, kind)
 
     def to_json(self) -> dict[str, Any]:
         """Return the feature as plain JSON."""
@@ -147,41 +161,12 @@ def _value(value: object, name: str) -> object:
     return plain + 0.0 if isinstance(plain, float) else plain  # minus zero becomes zero, as in rows
 
 
-def _plain(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array:
-    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    kind = values.type
-    if pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind):
-        return values
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return values.cast(pa.string())
-    if pa.types.is_integer(kind):
-        return values.cast(pa.int64())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        numbers = values.cast(pa.float64())
-        # minus zero becomes zero: engines differ on whether the two are one key
-        return pc.add(pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers), 0.0)
-    raise _unusable(name, kind)
+def _is_number(number: str) -> str:
+    """False for NaN on every engine, whether it compares as greater than all numbers or as unlike any."""
+    return f"({number} < -{number} OR {number} > -{number} OR {number} = 0)"
 
 
-def _unusable(name: str, kind: object) -> InvalidInput:
-    return InvalidInput(
-        f"column {name!r} must have numbers, text, dates or truth values to key bags by, got {kind}; cast it to text"
-    )
-
-
-def _without_nan(column: ibis.Value) -> ibis.Value:
-    # minus zero becomes zero: engines differ on whether the two are one key
-    return ibis.ifelse(column.isnan(), ibis.null("float64"), column + ibis.literal(0.0, type="float64"))
-
-
-def _bucketed(column: ibis.Value, edges: tuple[float, ...], *, exact: bool) -> ibis.Value:
-    """The number of edges at or below a value: one comparison an edge, where Ibis's ``bucket`` makes two.
-
-    The same as ``bucket(edges, closed="left", close_extreme=False, include_under=True, include_over=True)``; with its
-    default, ``close_extreme=True``, the last edge itself would fall into the bucket below it.
-    """
-    missing = column.isnull() if exact else column.isnull() | column.isnan()  # engines put NaN above every edge
-    below = [(column < edge, ibis.literal(i, type="int32")) for i, edge in enumerate(edges)]
-    return ibis.cases((missing, ibis.null("int32")), *below, else_=ibis.literal(len(edges), type="int32"))
+def _bucket(number: str, edges: tuple[float, ...]) -> str:
+    """The number of edges at or below a value."""
+    below = " ".join(f"WHEN {number} < {float_literal(edge)} THEN {i}" for i, edge in enumerate(edges))
+    return f"CASE WHEN {_is_number(number)} THEN CASE {below} ELSE {len(edges)} END END"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -18,15 +17,19 @@ from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
 from tacit.bags.plan import Plan
-from tacit.data import as_ibis, open_table, read_rows
+from tacit.data import open_table, read_rows
 from tacit.data.classes import LISTED
 from tacit.data.names import check_present
 from tacit.data.persons import limit_rows
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.releases import Release as BaseRelease
 from tacit.privacy.releases import ReleaseHeader, ReleaseMember, TableMember
 from tacit.privacy.words import counted
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["Release", "UsedRows", "guarantee_of"]
 
@@ -36,7 +39,7 @@ _RANDOM = "random"
 class UsedRows(NamedTuple):
     """The rows of a table that bags were made from, their numbers where that is not all, and how many rows it has."""
 
-    table: ibis.Table
+    table: TableView | ibis.Table
     numbers: NDArray[np.int64] | None
     total: int
 
@@ -108,7 +111,7 @@ class Release(BaseRelease):
 
     def used_rows(self, data: object, *, argument: str = "data") -> UsedRows:
         """Return the rows of a table that the bags were made from, by the public seed where persons have too many."""
-        rows, person = as_ibis(open_table(data)), self.asked.person
+        rows, person = open_table(data), self.asked.person
         if person is None:
             return UsedRows(rows, None, int(self.settled["rows"]))
         read = read_rows(rows)
@@ -117,7 +120,7 @@ class Release(BaseRelease):
         used = limit_rows(read[person], rows=limit, seed=seed)
         if len(used) != self.settled["rows"]:
             raise InvalidInput("must have the rows of the private table, whose persons have other rows", field=argument)
-        return UsedRows(as_ibis(open_table(read.take(pa.array(used)))), used, read.num_rows)
+        return UsedRows(open_table(read.take(pa.array(used))), used, read.num_rows)
 
     def check(self) -> AnyGuarantee:
         """Return what the plan's mechanism keeps, or raise if members do not fit the header."""
