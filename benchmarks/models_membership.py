@@ -33,6 +33,7 @@ from benchmarks.__main__ import HERE, describe_machine
 from benchmarks.data_sets import adult
 from tacit.data import digits
 from tacit.leak import Leak
+from tacit.models.attacks.coins import RowCoins
 from tacit.models.attacks.confidence import FLOOR
 from tacit.models.attacks.lira import OfflineLira, OnlineLira, PooledSpread
 from tacit.models.attacks.loss_threshold import LossThreshold
@@ -112,7 +113,7 @@ def measure(name: str, *, quick: bool, keep: Path | None, note: Callable[[str], 
             model = seeded(estimator).fit(*given)
             accuracy = float(model.score(targets.X[~inside], targets.y[~inside]))
             for attack, how in attacks(shadows).items():
-                leak = attack_model(model, targets, attack=how, rng=rng, fair_coins=True, floor=floor)
+                leak = attack_model(model, targets, attack=how, rng=rng, coins=RowCoins(), floor=floor)
                 yield {"set": name, "model": called, "accuracy": accuracy, "attack": attack, **numbers(leak, targets)}
 
 

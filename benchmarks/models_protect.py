@@ -32,6 +32,7 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from tacit.leak import Leak
+from tacit.models.attacks.coins import RowCoins
 from tacit.models.attacks.lira import OnlineLira, PooledSpread
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.margin import KnownMargin
@@ -124,7 +125,7 @@ def on_images(arm: str, seed: int, sizes: Sizes) -> dict[str, Any]:
     confidence = np.stack([y * network(X) for network in networks])
     shadows = ShadowConfidences(confidence=confidence[1:], member=halves)
     found = {
-        name: attack_confidence(confidence[0], member, attack=attack, rng=rng, fair_coins=True, delta=DELTA)
+        name: attack_confidence(confidence[0], member, attack=attack, rng=rng, coins=RowCoins(), delta=DELTA)
         for name, attack in (("loss", LossThreshold()), ("lira", OnlineLira(shadows=shadows, spread=PooledSpread())))
     }
     return {
@@ -144,7 +145,7 @@ def on_points(arm: str, seed: int, sizes: Sizes) -> dict[str, Any]:
     rule = KnownMargin.from_ties(outputs)  # without the coins, or the bound on epsilon would not hold
     scores = {"loss": y * outputs, "margin": rule.score(outputs)}
     found = {
-        name: measure_membership(score[member], score[~member], rng=rng, fair_coins=True, delta=DELTA)
+        name: measure_membership(score[member], score[~member], rng=rng, coins=RowCoins(), delta=DELTA)
         for name, score in scores.items()
     }
     right = float((y * outputs > 0)[member].mean())

@@ -27,11 +27,21 @@ def test_halves_of_numbers_have_the_same_range():
     assert np.abs(np.sort(rows.inside) - np.sort(rows.outside)).max() <= 1
 
 
-def test_coins_are_fair_and_a_label_in_one_part_is_left_out(iris):
+def test_a_coin_chooses_of_each_pair_and_a_row_without_another_is_left_out(iris):
     rare = replace(iris, table=iris.table.slice(0, 101))
-    rows = split_rows(rare, withheld="coins", seed=0)
+    rows = split_rows(rare, withheld="pairs", seed=0)
     assert rows.left_out == 1
-    assert 0.3 < len(rows.inside) / 100 < 0.7
+    assert len(rows.inside) == len(rows.outside) == 50
+    assert (rare.codes[rows.inside] == rare.codes[rows.outside]).all()
+    assert 0.3 < np.mean(rows.inside < rows.outside) < 0.7
+
+
+def test_numbers_are_paired_with_their_neighbors():
+    source = Source(name="x", table=pa.table({"x": range(101), "y": np.arange(101) ** 1.5}), label="y", features=("x",))
+    rows = split_rows(source, withheld="pairs", seed=0)
+    assert rows.left_out == 1
+    assert (np.abs(rows.inside - rows.outside) == 1).all()
+    assert 0.3 < np.mean(rows.inside < rows.outside) < 0.7, "the order of numbers is no coin"
 
 
 def test_no_row_is_withheld_where_none_is_asked_for(iris):

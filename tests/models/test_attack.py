@@ -63,12 +63,36 @@ def test_a_forest_remembers_its_rows(forest, method):
     assert leak.guesses["trained_on"].to_pylist() == [True] * 20 + [False] * 40
 
 
-def test_fair_coins_prove_an_epsilon(forest):
+@pytest.mark.parametrize("coins", ["rows", "pairs"])
+def test_coins_prove_an_epsilon(forest, coins):
     members, others = rows(300, 5, 2), rows(300, 5, 3)
     made = protect(members, Plan(label="ill", epsilon=None, mechanism="plain:estimator=forest"))
-    leak = measured(made, LossAttack(fair_coins=True), truth=members, data=others)
+    leak = measured(made, LossAttack(coins=coins), truth=members, data=others)
     assert leak.epsilon_lower_bound > 1
     assert measured(forest, data=OTHERS[:40]).bound is None
+
+
+def test_pairs_must_be_pairs(forest):
+    with pytest.raises(InvalidInput, match="members and nonmembers must be pairs, got 20 and 40"):
+        measured(forest, "loss:coins=pairs", data=OTHERS[:40])
+
+
+def test_pairs_test_the_curve_of_dp_sgd():
+    members, others = rows(400, 3, 4), rows(400, 3, 5)
+    made = protect(
+        members, Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=1", ranges={"*": (-1, 1)})
+    )
+    bound = measured(made, "loss:coins=pairs", truth=members, data=others).bound
+    assert bound.delta == 1e-5
+    assert "by the curve of DP-SGD" in bound.method
+    assert bound.value < 3
+
+
+def test_an_audit_compares_no_coins_with_a_guarantee_for_labels():
+    """A forest on randomized labels may reveal whose rows it had: its guarantee does not deny that."""
+    for mechanism, delta, coins in (("label_private:estimator=forest", 0, "none"), ("dp_sgd", 1e-6, "pairs")):
+        plan = Plan(label="ill", epsilon=1, delta=delta, mechanism=mechanism, ranges={"*": (-1, 1)})
+        assert plan.trial().method == f"loss:coins={coins}"
 
 
 def test_coins_stay_fair_where_rows_occur_more_than_once():
@@ -78,7 +102,7 @@ def test_coins_stay_fair_where_rows_occur_more_than_once():
     made = protect(
         pool[heads], Plan(label="ill", epsilon=0.1, delta=1e-5, mechanism="dp_sgd:epochs=1", ranges={"*": (-1, 1)})
     )
-    leak = measured(made, LossAttack(fair_coins=True), truth=pool[heads], data=pool[~heads])
+    leak = measured(made, LossAttack(coins="rows"), truth=pool[heads], data=pool[~heads])
     assert leak.facts["members"] + leak.facts["nonmembers"] == len(pool)
     assert not leak.exceeds(made.guarantee)
 

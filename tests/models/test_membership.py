@@ -18,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.leak import HeldOut, leak_from_scores
+from tacit.models.attacks.coins import RowCoins
 from tacit.models.attacks.confidence import (
     FLOOR,
     confidence_from_logits,
@@ -285,13 +286,13 @@ def randomized_response(rng, rows, epsilon):
 def test_the_epsilon_that_is_proved_holds_and_is_close():
     rng = np.random.default_rng(0)
     proved = [
-        measure_membership(*randomized_response(rng, 4000, 1.0), rng=rng, fair_coins=True).epsilon_lower_bound
+        measure_membership(*randomized_response(rng, 4000, 1.0), rng=rng, coins=RowCoins()).epsilon_lower_bound
         for _ in range(100)
     ]
     assert np.mean(np.array(proved) > 1.0) <= 0.05
     assert np.mean(proved) > 0.75
     none = [
-        measure_membership(*randomized_response(rng, 500, 0.0), rng=rng, fair_coins=True).epsilon_lower_bound
+        measure_membership(*randomized_response(rng, 500, 0.0), rng=rng, coins=RowCoins()).epsilon_lower_bound
         for _ in range(200)
     ]
     assert np.mean(np.array(none) > 0) <= 0.05
@@ -309,8 +310,8 @@ def test_without_coins_nothing_is_proved():
 def test_losses_are_scores_with_the_sign_turned():
     rng = np.random.default_rng(0)
     inside, outside = rng.exponential(0.2, 300), rng.exponential(1.0, 300)
-    one = attack_losses(inside, outside, rng=np.random.default_rng(1), fair_coins=True)
-    two = measure_membership(-inside, -outside, rng=np.random.default_rng(1), fair_coins=True)
+    one = attack_losses(inside, outside, rng=np.random.default_rng(1), coins=RowCoins())
+    two = measure_membership(-inside, -outside, rng=np.random.default_rng(1), coins=RowCoins())
     assert one == two
     assert one.roc.auc == pytest.approx(np.mean(inside[:, None] < outside[None, :]))
 
@@ -356,7 +357,7 @@ def test_a_model_that_saw_nothing_is_not_caught():
     shadows = train_shadows(Blind(), targets.X, targets.y, models=16, rng=rng)
     model = Blind(random_state=1).fit(targets.X[targets.member], targets.y[targets.member])
     for attack in every_attack(shadows):
-        leak = attack_model(model, targets, attack=attack, rng=rng, fair_coins=True)
+        leak = attack_model(model, targets, attack=attack, rng=rng, coins=RowCoins())
         assert abs(leak.roc.auc - 0.5) < 0.05
         assert leak.epsilon_lower_bound == 0.0
         assert leak.advantage_interval.low <= 0 <= leak.advantage_interval.high
@@ -370,7 +371,7 @@ def test_an_overfitted_model_is_caught(estimator):
     shadows = train_shadows(estimator, targets.X, targets.y, models=16, rng=rng)
     model = estimator.fit(targets.X[targets.member], targets.y[targets.member])
     for attack in every_attack(shadows):
-        leak = attack_model(model, targets, attack=attack, rng=rng, fair_coins=True)
+        leak = attack_model(model, targets, attack=attack, rng=rng, coins=RowCoins())
         assert leak.roc.auc > 0.6
         assert leak.advantage_interval.low > 0.1
         assert leak.epsilon_lower_bound > 0.3
@@ -502,12 +503,12 @@ def test_a_pipeline_of_named_columns_is_attacked_as_it_is():
     pipeline = make_pipeline(encode, DecisionTreeClassifier(max_depth=12))
     targets = gather_targets((table[coin], y[coin]), (table[~coin], y[~coin]))
     model = clone(pipeline).fit(table[coin], y[coin])
-    assert attack_model(model, targets, rng=rng, fair_coins=True).epsilon_lower_bound > 0.3
+    assert attack_model(model, targets, rng=rng, coins=RowCoins()).epsilon_lower_bound > 0.3
     shadows = train_shadows(pipeline, targets.X, targets.y, models=8, rng=rng)
     told = attack_model(model, targets, attack=OnlineLira(shadows=shadows, spread=PooledSpread()), rng=rng)
     other = clone(pipeline).fit(table, rng.integers(0, 2, 600))
     assert told.roc.auc > 0.7
-    assert attack_model(other, targets, rng=rng, fair_coins=True).epsilon_lower_bound == 0
+    assert attack_model(other, targets, rng=rng, coins=RowCoins()).epsilon_lower_bound == 0
 
 
 def test_too_few_shadow_models_are_refused():
@@ -533,4 +534,4 @@ def test_settings_out_of_range_are_refused():
     rng = np.random.default_rng(0)
     refuses(lambda: attack_confidence([0.0, 1.0], [True], rng=rng), "member must be true or false for each of 2 rows")
     many, few = np.zeros(900), np.zeros(100)
-    refuses(lambda: measure_membership(many, few, rng=rng, fair_coins=True), "900 members of 1000 rows")
+    refuses(lambda: measure_membership(many, few, rng=rng, coins=RowCoins()), "900 members of 1000 rows")

@@ -65,7 +65,7 @@ def split_rows(source: Source, *, withheld: Withheld, seed: int, known: Iterable
     Parameters
     ----------
     withheld
-        Half of the rows of each label, each row with probability 1/2, or none.
+        Half of the rows of each label, one row of each pair, or none.
     seed
         Decides which rows are withheld, and nothing else.
     known
@@ -93,16 +93,24 @@ def _halves(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
     return rng.permutation(by_label[::2]), rng.permutation(by_label[1::2])
 
 
-def _coins(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
-    """A coin for each row, drawn again if a rare label is in one part alone, so that fewer than two labels are left."""
-    while True:
-        heads = rng.random(source.rows) < 0.5
-        if source.has_numbers or len(np.intersect1d(source.codes[heads], source.codes[~heads])) > 1:
-            return np.flatnonzero(heads), np.flatnonzero(~heads)
+def _pairs(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
+    """Pairs of rows with one label, or of neighboring numbers, in the same place of both parts; a coin withholds one.
+
+    A row without another of its label to pair it with is in neither part.
+    """
+    shuffled = rng.permutation(source.rows)
+    by_label = shuffled[np.argsort(source.codes[shuffled], kind="stable")]
+    if not source.has_numbers:
+        counts = np.bincount(source.codes)
+        place = np.arange(source.rows) - np.repeat(np.cumsum(counts) - counts, counts)
+        by_label = by_label[place < np.repeat(counts - counts % 2, counts)]
+    pairs = rng.permutation(by_label[: len(by_label) // 2 * 2].reshape(-1, 2))
+    inside, outside = rng.permuted(pairs, axis=1).T
+    return inside, outside
 
 
 def _all(source: Source, _: np.random.Generator) -> tuple[Places, Places]:
     return np.arange(source.rows), np.arange(0)
 
 
-_DIVISIONS = {"half": _halves, "coins": _coins, "none": _all}
+_DIVISIONS = {"half": _halves, "pairs": _pairs, "none": _all}

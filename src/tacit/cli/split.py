@@ -22,8 +22,8 @@ app = typer.Typer(no_args_is_help=False)
 _PARTS = ("protected", "known", "withheld")
 
 _WITHHOLD = Annotated[
-    Literal["half", "coins", "none"],
-    typer.Option(help="Rows to withhold: half of each label, each row with probability 1/2 (coins), or none."),
+    Literal["half", "pairs", "none"],
+    typer.Option(help="Rows to withhold: half of each label, the row of each pair that a coin chose, or none."),
 ]
 
 
@@ -49,7 +49,7 @@ def split(
 
     Example: tacit split visits.csv --label ill --out halves
 
-    Example: tacit split visits.csv --label ill --withhold coins --seed 1 --out members
+    Example: tacit split visits.csv --label ill --withhold pairs --seed 1 --out members
     """
     check_named(out)
     check_tables({"table": table}, "table")
@@ -68,7 +68,7 @@ def split(
     for part, count in written.items():
         typer.echo(f"{out / part}.parquet: {count:,} rows")
     if made.left_out:
-        typer.echo(f"Left out: {made.left_out:,} rows whose label would be in one part alone.")
+        typer.echo(f"Left out: {made.left_out:,} rows without another of their label.")
 
 
 def _check_folder(folder: Path, table: str, *, force: bool) -> None:

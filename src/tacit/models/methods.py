@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from tacit.models.rules import count, positive
 from tacit.models.trained import EstimatorName
@@ -59,10 +59,11 @@ class ConfidenceAttack(ModelAttack):
     attack = lazy_method("tacit.models.attacks.by_confidence", "attack_by_confidence")
     scorer: ClassVar[Callable[..., Any]]
     """(self, target, rows): what scores them."""
-    fair_coins: bool = field(
-        default=False,
+    coins: Literal["none", "rows", "pairs"] = field(
+        default="none",
         metadata=about(
-            "Whether each row was included with probability 1/2; then the leak has a lower bound on epsilon."
+            "Coins that chose the rows, so that epsilon has a lower bound: one for each row (rows), or one for each "
+            "pair of row k of --truth and row k of --data."
         ),
     )
 

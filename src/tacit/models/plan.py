@@ -67,10 +67,11 @@ class Plan(EncodedPlan):
         return replace(self, epsilon=epsilon, delta=_DELTA, mechanism=DpSgd())
 
     def trial(self) -> AuditTrial:
-        """Withhold rows by coins, which the attacker is to tell: they bound epsilon."""
+        """Withhold a row of each pair by a coin, which bounds epsilon unless the guarantee is for labels alone."""
+        coins = "pairs" if self.epsilon is None or self.mechanism.private_features else "none"
         return AuditTrial(
-            withheld="coins",
+            withheld="pairs",
             learn={"test": "withheld"},
             attack={"data": "withheld", "truth": "protected"},
-            method="loss:fair_coins=true",
+            method=f"loss:coins={coins}",
         )

@@ -9,8 +9,9 @@ from typing import Literal
 
 __all__ = ["AuditTrial", "Part", "Withheld"]
 
-Withheld = Literal["half", "coins", "none"]
-"""Half of the rows of each label; each row with probability 1/2, as bounds by coins assume; or none."""
+Withheld = Literal["half", "pairs", "none"]
+"""Half of the rows of each label; of each pair of rows with one label the one that a
+coin chose, as bounds on epsilon assume; or none."""
 
 Part = Literal["protected", "known", "withheld"]
 """The rows that are protected, what an outsider knows of them, and the rows that are withheld."""

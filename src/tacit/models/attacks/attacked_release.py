@@ -32,6 +32,6 @@ class AttackedRelease:
             return plan.mechanism.usual_attack
         return "margin" if self.release.is_network else "loss"
 
-    def rows(self, *, fair_coins: bool = False) -> AttackedRows:
+    def rows(self, *, coins: bool = False) -> AttackedRows:
         """Return members and non-members, encoded."""
-        return read_attacked(self.release, self.truth, self.data, fair_coins=fair_coins)
+        return read_attacked(self.release, self.truth, self.data, coins=coins)

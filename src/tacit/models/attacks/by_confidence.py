@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tacit.leak import Leak
 from tacit.models.attacks.attacked_release import AttackedRelease
+from tacit.models.attacks.coins import CoinDesign, PairCoins, RowCoins
 from tacit.models.attacks.lira import OnlineLira, PooledSpread, SpreadPerPoint
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.rmia import OnlineRmia
@@ -19,6 +20,7 @@ from tacit.models.attacks.targets import attack_confidence
 from tacit.models.mechanisms import PlainTraining
 from tacit.models.methods import ConfidenceAttack, LiraAttack, LossAttack, RmiaAttack, ShadowAttack
 from tacit.models.plan import Plan
+from tacit.models.releases.release import Release
 
 __all__ = ["attack_by_confidence", "score_by_likelihood", "score_by_loss", "score_by_ratio"]
 
@@ -27,7 +29,7 @@ _MANY_MODELS = 64  # from so many on each point has its own spread: Carlini et a
 
 def attack_by_confidence(method: ConfidenceAttack, target: AttackedRelease) -> Leak:
     """Score every row by what the method makes of the model's confidence in its label, and separate members."""
-    rows = target.rows(fair_coins=method.fair_coins)
+    rows = target.rows(coins=method.coins != "none")
     scorer = method.scorer(target, rows)
     confidence = rows.confidence(target.release, black_box=method.black_box)
     leak = attack_confidence(
@@ -35,7 +37,7 @@ def attack_by_confidence(method: ConfidenceAttack, target: AttackedRelease) -> L
         rows.member,
         rng=target.rng,
         attack=scorer,
-        fair_coins=method.fair_coins,
+        coins=_coins(method, target.release),
         level=target.level,
         delta=getattr(target.release.guarantee, "delta", 0.0),
     )
@@ -58,6 +60,13 @@ def score_by_likelihood(method: LiraAttack, target: AttackedRelease, rows: Attac
 def score_by_ratio(method: RmiaAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineRmia:
     """Return the robust membership attack."""
     return OnlineRmia(shadows=_shadows(method, target, rows))
+
+
+def _coins(method: ConfidenceAttack, release: Release) -> CoinDesign | None:
+    plan = release.plan
+    steps = plan.mechanism.noisy_steps(release.settled) if isinstance(plan, Plan) else None
+    designs = {"none": None, "rows": RowCoins(), "pairs": PairCoins(steps=steps)}
+    return designs[method.coins]
 
 
 def _shadows(method: ShadowAttack, target: AttackedRelease, rows: AttackedRows) -> ShadowConfidences:

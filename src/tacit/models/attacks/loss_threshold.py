@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak
 from tacit.leak.roc import check_scores
+from tacit.models.attacks.coins import CoinDesign
 from tacit.models.attacks.targets_leak import measure_membership
 
 __all__ = ["LossThreshold", "attack_losses"]
@@ -33,15 +34,15 @@ def attack_losses(
     nonmember_losses: ArrayLike,
     *,
     rng: np.random.Generator,
-    fair_coins: bool = False,
+    coins: CoinDesign | None = None,
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
     """Call a row a member when the model's loss on it is at or below a threshold, as :class:`LossThreshold` does.
 
-    Only the order of losses counts; infinite losses are allowed. ``rng``, ``fair_coins``, ``level`` and ``delta`` are
+    Only the order of losses counts; infinite losses are allowed. ``rng``, ``coins``, ``level`` and ``delta`` are
     those of :func:`tacit.models.attacks.targets_leak.measure_membership`.
     """
     inside = -check_scores(member_losses, name="member_losses")
     outside = -check_scores(nonmember_losses, name="nonmember_losses")
-    return measure_membership(inside, outside, rng=rng, fair_coins=fair_coins, level=level, delta=delta)
+    return measure_membership(inside, outside, rng=rng, coins=coins, level=level, delta=delta)

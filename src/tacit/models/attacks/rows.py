@@ -76,7 +76,7 @@ class AttackedRows:
         return {"members": len(self.inside), "nonmembers": len(self.outside), "shared": self.shared}
 
 
-def read_attacked(release: Release, truth: object, data: object, *, fair_coins: bool = False) -> AttackedRows:
+def read_attacked(release: Release, truth: object, data: object, *, coins: bool = False) -> AttackedRows:
     """Read members from ``truth`` and non-members from ``data``, as a rate needs its baseline.
 
     Rows of ``data`` that equal a member are left out, unless coins chose the members: then leaving some out would make
@@ -94,7 +94,7 @@ def read_attacked(release: Release, truth: object, data: object, *, fair_coins: 
     read = rows.column_names if takes_tables else encoder.columns()
     other, other_labels = read_labeled(release, data, features=read, field="data")
     inside, outside = encoder.scaled(rows), encoder.scaled(other)
-    kept = np.ones(len(outside), dtype=bool) if fair_coins else _not_shared(inside, outside)
+    kept = np.ones(len(outside), dtype=bool) if coins else _not_shared(inside, outside)
     codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])
     return AttackedRows(
         inside=inside,

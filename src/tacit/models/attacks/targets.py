@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak
+from tacit.models.attacks.coins import CoinDesign
 from tacit.models.attacks.confidence import FLOOR, measure_confidence
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.targets_leak import measure_membership
@@ -69,7 +70,7 @@ def attack_model(
     *,
     rng: np.random.Generator,
     attack: MembershipAttack = LossThreshold(),  # noqa: B008 - frozen, without state
-    fair_coins: bool = False,
+    coins: CoinDesign | None = None,
     floor: float = FLOOR,
     level: float = 0.95,
     delta: float = 0.0,
@@ -84,13 +85,11 @@ def attack_model(
         The rows; an attack with shadow models has theirs in the same order.
     floor
         Least probability; the one that the shadow models were asked with.
-    rng, fair_coins, level, delta
+    rng, coins, level, delta
         As in :func:`tacit.models.attacks.targets_leak.measure_membership`.
     """
     confidence = measure_confidence(model, targets.X, targets.y, floor=floor)
-    return attack_confidence(
-        confidence, targets.member, rng=rng, attack=attack, fair_coins=fair_coins, level=level, delta=delta
-    )
+    return attack_confidence(confidence, targets.member, rng=rng, attack=attack, coins=coins, level=level, delta=delta)
 
 
 def attack_confidence(
@@ -99,7 +98,7 @@ def attack_confidence(
     *,
     rng: np.random.Generator,
     attack: MembershipAttack = LossThreshold(),  # noqa: B008 - frozen, without state
-    fair_coins: bool = False,
+    coins: CoinDesign | None = None,
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
@@ -114,7 +113,7 @@ def attack_confidence(
         raise InvalidInput(
             f"must be true or false for each of {len(scores)} rows, got shape {chosen.shape}", field="member"
         )
-    return measure_membership(scores[chosen], scores[~chosen], rng=rng, fair_coins=fair_coins, level=level, delta=delta)
+    return measure_membership(scores[chosen], scores[~chosen], rng=rng, coins=coins, level=level, delta=delta)
 
 
 def _table(X: ArrayLike | pd.DataFrame, y: ArrayLike, *, name: str) -> tuple[NDArray[Any] | pd.DataFrame, NDArray[Any]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tacit.models.points import TrainingPoints
     from tacit.privacy.guarantee import AnyGuarantee
+    from tacit.privacy.loss import SampledGaussianLoss
     from tacit.privacy.plan import Plan
 
 __all__ = ["TrainingMechanism"]
@@ -54,6 +55,10 @@ class TrainingMechanism(Choice):
         from tacit.privacy.guarantee import NoGuarantee
 
         return NoGuarantee(reason=self.reason)
+
+    def noisy_steps(self, settled: Settled) -> SampledGaussianLoss | None:
+        """Return the loss of noisy steps on samples of the rows, if that is how it trains."""
+        return None
 
     def train(
         self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tacit.models.training.module_training import MakeOptimizer, ModuleTraining
     from tacit.models.training.noisy_steps import RowLoss
     from tacit.privacy.guarantee import AnyGuarantee
+    from tacit.privacy.loss import SampledGaussianLoss
     from tacit.privacy.plan import Plan
 
 __all__ = ["DpSgd"]
@@ -85,9 +86,13 @@ class DpSgd(TrainingMechanism):
         planned = sampling(rows, epochs=self.epochs, batch_size=batch_size)
         if batch_size != self._batch_size(rows) or (settled["rate"], settled["steps"]) != planned:
             raise InvalidRelease(f"the header states other steps than its plan takes on {rows} rows")
-        loss = _run(settled).loss()
+        loss = self.noisy_steps(settled)
         assert plan.epsilon is not None
         return Guarantee(unit=Unit.RECORD, epsilon=plan.epsilon, delta=plan.delta, loss=loss, assumptions=ASSUMPTIONS)
+
+    def noisy_steps(self, settled: Settled) -> SampledGaussianLoss:
+        """Return the loss of all steps."""
+        return _run(settled).loss()
 
     def _batch_size(self, rows: int) -> int:
         return max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
