@@ -185,8 +185,9 @@ def test_the_guarantee_is_the_sum_of_its_parts():
 
 def test_units_and_persons():
     assert protect(_table(), _plan(unit="label")).guarantee.unit is Unit.LABEL
-    persons = protect(_table(), _plan(rows_per_person=2)).guarantee
-    assert (persons.rows, persons.epsilon) == (2, 16.0)
+    person, row = protect(_table(), _plan(rows_per_person=2)).guarantee, protect(_table(), _plan()).guarantee
+    assert (person.rows, person.delta) == (2, row.delta), "the delta that was asked for is that of a person"
+    assert 2 * row.loss.epsilon_at(row.delta) < person.epsilon == row.loss.for_group(2).epsilon_at(row.delta)
 
 
 def test_rows_of_a_person_beyond_the_bound_are_left_out():
@@ -194,7 +195,7 @@ def test_rows_of_a_person_beyond_the_bound_are_left_out():
     release = protect(table, _plan(person="who", rows_per_person=2, select=None))
     assert release.rows.num_rows == 200
     assert release.features == tuple(f"x{j}" for j in range(6)), "whose row it is is no feature"
-    assert (release.guarantee.rows, release.guarantee.epsilon) == (2, 16.0)
+    assert (release.guarantee.rows, release.guarantee.delta) == (2, release.plan.delta)
     assert "how many rows each person has is public" in release.guarantee.assumptions
 
 

@@ -121,7 +121,8 @@ def test_rows_of_a_person_beyond_the_bound_are_not_trained_on():
     made = protect(table, replace(DP, person="who", rows_per_person=2), rng=np.random.default_rng(0))
     assert made.settled["rows"] == 100
     assert made.encoder.columns() == ("x0", "x1", "x2"), "whose row it is is no feature"
-    assert (made.guarantee.rows, made.guarantee.epsilon) == (2, 6.0)
+    assert (made.guarantee.rows, made.guarantee.delta, made.guarantee.loss.rows) == (2, DP.delta, 2)
+    assert 2 * DP.epsilon < made.guarantee.epsilon < 2.5 * DP.epsilon
     assert "how many rows each person has is public" in made.guarantee.assumptions
 
 

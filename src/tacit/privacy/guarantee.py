@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import mpmath
-
 from tacit.privacy.errors import InvalidInput, UnitMismatch
 from tacit.privacy.loss import (
     ApproximateLoss,
@@ -87,9 +85,14 @@ class Guarantee:
         return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
 
     def for_group(self, *, rows: int) -> Guarantee:
-        """Return the guarantee for a person with ``rows`` units: k epsilon, and a larger delta.
+        """Return the guarantee for a person with ``rows`` units, computed on the mechanism's privacy loss.
 
-        delta becomes delta (e^(k epsilon) - 1)/(e^epsilon - 1), rounded up.
+        Without a delta, epsilon grows to rows times epsilon. With one, delta stays, and epsilon is what the loss of the
+        group costs there; if only (epsilon, delta) is known of the mechanism, both grow.
+
+        References
+        ----------
+        docs/proofs/groups.md.
 
         Examples
         --------
@@ -101,11 +104,16 @@ class Guarantee:
             raise InvalidInput(f"must be stated once, this guarantee is for {self.rows} rows already", field="rows")
         if k == 1:
             return self
-        epsilon = round_up(k * exact(self.epsilon))
-        delta = _group_delta(self, k)
-        if delta >= 1:
-            raise InvalidInput(f"must be fewer: with {k} rows of one person delta reaches 1", field="rows")
-        return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
+        loss = self.privacy_loss.for_group(k)
+        if self.delta == 0:
+            return replace(self, epsilon=round_up(k * exact(self.epsilon)), rows=k, loss=loss)
+        delta = loss.delta if isinstance(loss, ApproximateLoss) else self.delta
+        epsilon = loss.epsilon_at(delta)
+        if not math.isfinite(epsilon):
+            raise InvalidInput(
+                f"must be fewer: for {k} rows of one person this noise has no epsilon at delta {delta!r}", field="rows"
+            )
+        return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=loss)
 
     def for_unit(self, unit: Unit) -> Guarantee:
         """Restate the guarantee for a smaller unit: a change of a record includes a change of its label."""
@@ -187,14 +195,3 @@ def _unit(unit: str) -> Unit:
         return Unit(unit)
     except ValueError:
         raise InvalidInput(f"must be one of {', '.join(Unit)}, got {unit!r}", field="unit") from None
-
-
-def _group_delta(guarantee: Guarantee, k: int) -> float:
-    if guarantee.delta == 0:
-        return 0.0
-    if guarantee.epsilon == 0:
-        return round_up(k * exact(guarantee.delta))
-    with mpmath.workprec(200):
-        epsilon, delta = (mpmath.fraction(*exact(x).as_integer_ratio()) for x in (guarantee.epsilon, guarantee.delta))
-        grown = mpmath.expm1(k * epsilon) / mpmath.expm1(epsilon) * delta
-        return math.nextafter(float(grown), math.inf)

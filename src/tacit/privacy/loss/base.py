@@ -38,6 +38,9 @@ class PrivacyLoss(Protocol):
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon at ``delta``, rounded up; infinite if there is none."""
 
+    def for_group(self, rows: int) -> PrivacyLoss:
+        """The loss for inputs that differ in ``rows`` units, one after the other (docs/proofs/groups.md)."""
+
 
 class DistributionPrice:
     """The cost of a loss without a closed form: its stated epsilon or its distribution's, whichever is smaller."""

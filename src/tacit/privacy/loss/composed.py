@@ -42,6 +42,10 @@ class ComposedLoss(DistributionPrice):
             total = add_stated(total, part.stated, times=count)
         return total
 
+    def for_group(self, rows: int) -> ComposedLoss:
+        """Every part for the group: pairs are composed, never a sum of epsilons grouped."""
+        return ComposedLoss(parts=tuple(part.for_group(rows) for part in self.parts))
+
     def distribution(self) -> LossDistribution:
         """Convolution of the parts; equal parts by repeated squaring."""
         result = LossDistribution(0, np.ones(1), 0.0)

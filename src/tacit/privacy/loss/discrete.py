@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -13,7 +13,6 @@ from tacit.privacy.distribution import LARGEST, LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import DistributionPrice
 from tacit.privacy.loss.curve import discrete_gaussian_epsilon
-from tacit.privacy.loss.worst import PureLoss
 from tacit.privacy.rounding import check_count, exact, round_up
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteLaplaceLoss"]
@@ -45,10 +44,14 @@ class DiscreteLaplaceLoss(DistributionPrice):
         """Sensitivity / scale, rounded up."""
         return round_up(Fraction(self.sensitivity) / self.scale)
 
+    def for_group(self, rows: int) -> DiscreteLaplaceLoss:
+        """As many times the sensitivity."""
+        return replace(self, sensitivity=rows * self.sensitivity)
+
     def distribution(self) -> LossDistribution:
         """The outcomes 0..D between two outputs D apart; beyond them the loss is +-D/scale."""
         if self.pure_epsilon > LARGEST:  # counts as infinite
-            return PureLoss(epsilon=self.pure_epsilon).distribution()
+            return LossDistribution(0, np.zeros(1), 1.0)
         D, scale = self.sensitivity, float(self.scale)
         alpha = math.exp(-1 / scale)
         block = max(1, math.floor(_FINE * scale / 2), D // _MOST)  # all of it as if at its first, of the largest loss
@@ -85,6 +88,10 @@ class DiscreteGaussianLoss(DistributionPrice):
         if delta == 0:
             return self.pure_epsilon
         return discrete_gaussian_epsilon(self.scale, delta=delta, sensitivity=self.sensitivity)
+
+    def for_group(self, rows: int) -> DiscreteGaussianLoss:
+        """As many times the sensitivity."""
+        return replace(self, sensitivity=rows * self.sensitivity)
 
     def distribution(self) -> LossDistribution:
         """Losses (D^2 - 2kD) / 2 scale^2; the tail that is left out counts as infinite loss."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tacit.privacy.distribution import INTERVAL, LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import DistributionPrice
+from tacit.privacy.loss.group import group_distribution
 from tacit.privacy.rounding import check_count, check_epsilon
 
 __all__ = ["GaussianLoss", "SampledGaussianLoss", "sampled_step"]
@@ -36,6 +37,10 @@ class GaussianLoss(DistributionPrice):
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", check_epsilon(self.scale, name="scale"))
         object.__setattr__(self, "sensitivity", check_epsilon(self.sensitivity, name="sensitivity"))
+
+    def for_group(self, rows: int) -> GaussianLoss:
+        """As many times the sensitivity."""
+        return replace(self, sensitivity=rows * self.sensitivity)
 
     def distribution(self) -> LossDistribution:
         """dp-accounting's, by connecting the dots; if the noise hides nothing, everything is revealed."""
@@ -69,6 +74,7 @@ class SampledGaussianLoss(DistributionPrice):
     noise: float
     rate: float
     steps: int
+    rows: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", check_epsilon(self.noise, name="noise"))
@@ -76,11 +82,16 @@ class SampledGaussianLoss(DistributionPrice):
         if self.rate > 1:
             raise InvalidInput(f"must be in (0, 1], got {self.rate!r}", field="rate")
         object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
+        object.__setattr__(self, "rows", check_count(self.rows, name="rows"))
+
+    def for_group(self, rows: int) -> SampledGaussianLoss:
+        """Each step for the group: ``rows`` replacements, one after the other."""
+        return replace(self, rows=rows * self.rows)
 
     def distribution(self) -> LossDistribution:
         """The steps', by repeated squaring."""
         (step,) = sampled_step(self.noise, rate=self.rate, relation="REPLACE_ONE")  # its own mirror image
-        return step.power(self.steps)
+        return group_distribution(step, rows=self.rows).power(self.steps)
 
 
 def sampled_step(noise: float, *, rate: float, relation: Relation) -> list[LossDistribution]:

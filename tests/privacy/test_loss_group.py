@@ -1,0 +1,135 @@
+"""The loss of a group: every pair of inputs several rows apart is dominated, and not by much."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from tacit.privacy import Guarantee, Unit
+from tacit.privacy.distribution import INTERVAL, LossDistribution
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.loss import (
+    ApproximateLoss,
+    ComposedLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    PureLoss,
+    SampledGaussianLoss,
+    loss_from_json,
+    loss_to_json,
+)
+from tacit.privacy.loss.group import group_distribution
+
+NOISES = [
+    DiscreteLaplaceLoss(scale=Fraction(3), sensitivity=1),
+    DiscreteGaussianLoss(scale=Fraction(5, 2), sensitivity=1),
+]
+DELTAS = [0.2, 1e-2, 1e-5]
+
+
+def weights(loss, numbers):
+    scale = float(loss.scale)
+    power = np.abs(numbers) / scale if isinstance(loss, DiscreteLaplaceLoss) else numbers**2 / (2 * scale * scale)
+    mass = np.exp(-power)
+    return mass / mass.sum()
+
+
+def true_delta(loss, shift, epsilon):
+    """The least delta between noise on two totals and the same noise after its totals moved by ``shift``."""
+    numbers = np.arange(-60, 61, dtype=float)
+    before, after = np.ones(1), np.ones(1)
+    for move in shift:
+        before = np.outer(before, weights(loss, numbers)).ravel()
+        after = np.outer(after, weights(loss, numbers - move)).ravel()
+    return float(np.maximum(before - math.exp(epsilon) * after, 0).sum())
+
+
+@pytest.mark.parametrize("loss", NOISES, ids=lambda loss: loss.kind)
+@pytest.mark.parametrize("rows", [2, 3])
+def test_wherever_the_rows_of_a_person_are_their_loss_is_dominated(loss, rows):
+    grouped = loss.for_group(rows)
+    gaps = []
+    for epsilon in (0.0, 0.3, 0.8, 1.5):
+        bound = grouped.distribution().delta_at(epsilon)
+        moves = [move for move in product(range(-rows, rows + 1), repeat=2) if sum(map(abs, move)) <= rows]
+        worst = max(true_delta(loss, move, epsilon) for move in moves)
+        assert worst <= bound * (1 + 1e-6) + 1e-12
+        gaps.append(bound - worst)
+    assert min(gaps) < 1e-5  # reached where all rows move one total
+
+
+@pytest.mark.parametrize("loss", NOISES, ids=lambda loss: loss.kind)
+def test_the_sensitivity_of_one_row_less_does_not_dominate(loss):
+    assert true_delta(loss, (3, 0), 0.5) > loss.for_group(2).distribution().delta_at(0.5) * 1.05
+
+
+@pytest.mark.parametrize("loss", [*NOISES, PureLoss(epsilon=0.4)], ids=lambda loss: loss.kind)
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_search_meets_the_closed_form_from_above(loss, rows, delta):
+    closed, found = (
+        loss.for_group(rows).distribution().epsilon_at(delta),
+        group_distribution(loss.distribution(), rows=rows).epsilon_at(delta),
+    )
+    assert closed - 1e-6 <= found <= closed + rows * INTERVAL  # at most one grid step a row
+
+
+def test_the_classical_bound_is_never_below():
+    for rows in (2, 5, 20):
+        loss = DiscreteGaussianLoss(scale=Fraction(20), sensitivity=1)
+        one = Guarantee(unit=Unit.LABEL, epsilon=loss.epsilon_at(1e-8), delta=1e-8)
+        classical = one.for_group(rows=rows)
+        assert loss.for_group(rows).epsilon_at(classical.delta) <= classical.epsilon
+
+
+def test_dp_sgd_lies_between_equal_gradients_and_a_tenth_above():
+    noise, rate, steps = 1.0, 0.01, 300
+    points = np.linspace(-45, 45, 300_001)
+    for rows, most in ((1, 1.001), (2, 1.05), (4, 1.1)):
+        chances = binom.pmf(np.arange(rows + 1), rows, rate)
+        density = sum(chance * norm.pdf(points, count, noise) for count, chance in enumerate(chances))
+        kept = density > 1e-22
+        ratios = np.log(density[kept]) - np.log(np.maximum(density[::-1][kept], 1e-300))
+        agreed = LossDistribution.from_atoms(ratios, density[kept] * (points[1] - points[0])).power(steps)
+        least = agreed.epsilon_at(1e-5)
+        bound = SampledGaussianLoss(noise=noise, rate=rate, steps=steps).for_group(rows).epsilon_at(1e-5)
+        assert least - 1e-3 <= bound <= most * least
+
+
+def test_parts_are_grouped_before_they_are_composed():
+    parts = (*NOISES, PureLoss(epsilon=0.1), GaussianLoss(scale=4.0, sensitivity=1.0))
+    grouped = ComposedLoss(parts=parts).for_group(3)
+    assert grouped.parts == tuple(part.for_group(3) for part in parts)
+    assert grouped.parts[3] == GaussianLoss(scale=4.0, sensitivity=3.0)
+
+
+def test_losses_of_groups_are_stored():
+    for loss in (*NOISES, PureLoss(epsilon=0.3), SampledGaussianLoss(noise=2.0, rate=0.1, steps=5)):
+        assert loss_from_json(loss_to_json(loss.for_group(3))) == loss.for_group(3)
+    assert SampledGaussianLoss(noise=2.0, rate=0.1, steps=5) == loss_from_json(
+        {"kind": "sampled_gaussian", "noise": 2.0, "rate": 0.1, "steps": 5}
+    )
+
+
+def test_a_guarantee_keeps_its_delta_where_the_loss_is_known():
+    totals = Guarantee.from_loss(NOISES[1], unit=Unit.LABEL, delta=1e-6)
+    person = totals.for_group(rows=10)
+    assert person.delta == 1e-6
+    assert person.rows == 10
+    assert person.epsilon == NOISES[1].for_group(10).epsilon_at(1e-6)
+    stated = Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1e-6).for_group(rows=10)
+    assert stated.loss == ApproximateLoss(epsilon=1.0, delta=1e-6).for_group(10)
+    assert stated.delta > 1e-3
+
+
+def test_a_group_that_noise_cannot_hide_is_refused():
+    trained = Guarantee.from_loss(SampledGaussianLoss(noise=1.0, rate=0.01, steps=100), unit=Unit.RECORD, delta=1e-5)
+    with pytest.raises(
+        InvalidInput, match=r"must be fewer: for 200 rows of one person this noise has no epsilon"
+    ) as refused:
+        trained.for_group(rows=200)
+    assert refused.value.field == "rows"
