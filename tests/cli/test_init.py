@@ -116,6 +116,29 @@ def test_dates_are_suggested_and_lists_are_not(run, tmp_path, capsys):
     assert "column 'vector' is list" in capsys.readouterr().err
 
 
+def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
+    rng, data = np.random.default_rng(0), tmp_path / "ugly.csv"
+    age, income, days = rng.integers(18, 90, 400), np.exp(rng.normal(10, 1, 400)), np.round(rng.gamma(2, 5, 400), 1)
+    born = [f"{1930 + k % 80}-05-01" for k in range(400)]
+    age[7], born[9], days[3] = 4000, "0202-05-01", 1e9
+    rows = zip(age, income, born, days, ["yes", "no"] * 200, strict=True)
+    data.write_text("age,income,born,days,ill\n" + "".join(f"{a},{i:.2f},{b},{d},{y}\n" for a, i, b, d, y in rows))
+    assert run("--label", "ill", data=data) == 0
+    ranges = read_plan(run.out).steps[2].plan.ranges
+    assert ranges["age"] == (0.0, 90.0)
+    assert (ranges["born"][0].year, ranges["born"][1].year) == (1930, 2009)
+    assert ranges["days"][1] <= 80
+    assert np.exp(10 + 2) < ranges["income"][1] <= max(income) * 10, "a long tail is no typing error"
+    assert "= [0, 90]  # without 1 value far from the rest, clipped: put the public range" in run.out.read_text()
+    assert "Clipped: age (1 value far from the rest; declare its public range)." in capsys.readouterr().out
+    assert run("--label", "days", "--force", data=data) == 0
+    plan = read_plan(run.out).steps[0].plan
+    assert plan.values[-1] <= 80
+    assert "read off the private rows, without 1 value far from the rest, which are clipped" in run.out.read_text()
+    assert run("--label", "ill", "--public", str(data), "--force", data=data) == 0
+    assert read_plan(run.out).steps[2].plan.ranges["age"] == (0.0, 4000.0), "a public table is taken at its word"
+
+
 def test_a_word_of_a_few_rows_is_not_in_the_plan(run, tmp_path):
     data, rng = tmp_path / "codes.parquet", np.random.default_rng(0)
     codes = [*rng.choice(["A", "B"], 199), "rare disease of one person"]

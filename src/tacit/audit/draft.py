@@ -14,6 +14,7 @@ from tacit.audit.suggestions import Suggestions
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import Replaceable
 from tacit.privacy.rounding import check_epsilon
+from tacit.privacy.words import counted
 
 __all__ = ["PLAN", "draft_plan"]
 
@@ -177,13 +178,20 @@ def _bags(found: Suggestions, e: str, own: Mapping[str, str], *, rows: int) -> s
 
 def _declared(found: Suggestions, public: str | None) -> str:
     """Ranges, words and gaps of columns, a line each."""
-    lines = [f"ranges.{_quoted(name)} = [{_end(low)}, {_end(high)}]" for name, (low, high) in found.ranges.items()]
+    lines = [
+        f"ranges.{_quoted(name)} = [{_end(low)}, {_end(high)}]{_clipped(found.clipped.get(name, 0))}"
+        for name, (low, high) in found.ranges.items()
+    ]
     lines += [f"categories.{_quoted(name)} = {_listed(words)}" for name, words in found.categories.items()]
     lines += [f"gaps = {_listed(found.gaps)}"] if found.gaps else []
     if not lines:
         return ""
     origin = f"read off {public}" if public else "read off the private rows: put public ones in their place"
     return f"# ranges, words and gaps, {origin}\n" + "\n".join(lines) + "\n"
+
+
+def _clipped(count: int) -> str:
+    return f"  # without {counted(count, 'value')} far from the rest, clipped: put the public range" if count else ""
 
 
 def _end(end: float | date) -> str:

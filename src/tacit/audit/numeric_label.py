@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.audit.typical import typical_values
 from tacit.data.amounts import is_amount
 from tacit.data.encoder.kinds import numbers_of
+from tacit.privacy.words import counted
 
 __all__ = ["NumericLabel"]
 
@@ -44,10 +46,14 @@ class NumericLabel:
         """Return the suggestion of public rows, widened to the private labels, or of these; None for classes."""
         if not is_amount(private):
             return None
-        labels = _numbers(private)
+        every = _numbers(private)
+        labels = typical_values(every)
         known = labels if public is None else _numbers(public)
         if len(known) == 0 or public is None:
-            return cls._on_grid(labels, labels, origin="read off the private rows: put public ones in their place")
+            far = len(every) - len(labels)
+            without = f", without {counted(far, 'value')} far from the rest, which are clipped" if far else ""
+            origin = f"read off the private rows{without}: put public ones in their place"
+            return cls._on_grid(labels, labels, origin=origin)
         covered = known.min() <= labels.min() and labels.max() <= known.max()
         wider = "" if covered else ", its range widened to the private rows: check that it is public"
         return cls._on_grid(known, labels, origin=f"read off the public table{wider}")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from tacit.audit.typical import typical_values
 from tacit.data import Encoder
 from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
+from tacit.data.encoder.kinds import days_of, numbers_of
 
 __all__ = ["Suggestions", "suggest_label"]
 
@@ -45,6 +49,8 @@ class Suggestions:
         The columns to use; all but the label if the user named none.
     chosen
         Whether a user named them: then none is left out.
+    public
+        Whether the rows are public; ranges of private rows leave out values far from the rest.
 
     Examples
     --------
@@ -59,6 +65,7 @@ class Suggestions:
     table: pa.Table
     features: Sequence[str]
     chosen: bool = False
+    public: bool = False
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -76,12 +83,19 @@ class Suggestions:
 
     @property
     def ranges(self) -> dict[str, tuple[float, float] | tuple[date, date]]:
-        """A range around the values of each column of numbers or dates."""
+        """A range around the typical values of each column of numbers or dates."""
         return {
-            rule.name: _years(self.table[rule.name]) if isinstance(rule, DateColumn) else _range(self.table[rule.name])
+            rule.name: (_years if isinstance(rule, DateColumn) else _range)(self._typical(rule))
             for rule in self._encoder.rules
             if isinstance(rule, NumberColumn)
         }
+
+    @property
+    def clipped(self) -> dict[str, int]:
+        """How many values of a column are far outside the rest, so that its range does not cover them."""
+        measured = (rule for rule in self._encoder.rules if isinstance(rule, NumberColumn))
+        counts = {rule.name: len(self._known(rule)) - len(self._typical(rule)) for rule in measured}
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
@@ -103,6 +117,14 @@ class Suggestions:
         few = sorted((name for name in values if 2 <= values[name] <= _FEW), key=lambda name: values[name])
         return tuple(name for name in few if self._largest_bag(name) >= _LEAST_BAG)[:2]
 
+    def _known(self, rule: NumberColumn) -> NDArray[np.float64]:
+        column = self.table[rule.name]
+        values = (days_of if isinstance(rule, DateColumn) else numbers_of)(column, name=rule.name)
+        return values[np.isfinite(values)]
+
+    def _typical(self, rule: NumberColumn) -> NDArray[np.float64]:
+        return self._known(rule) if self.public else typical_values(self._known(rule))
+
     def _shared_words(self, name: str) -> tuple[str, ...]:
         counts = pc.value_counts(self.table[name].cast(pa.string()).drop_null())
         return tuple(sorted(one["values"] for one in counts.to_pylist() if one["counts"] >= _LEAST_ROWS))
@@ -111,10 +133,9 @@ class Suggestions:
         return int(pc.max(pc.value_counts(self.table[name]).field("counts")).as_py())
 
 
-def _range(column: pa.ChunkedArray) -> tuple[float, float]:
+def _range(values: NDArray[np.float64]) -> tuple[float, float]:
     """Return a range around the values, each end rounded away from zero to one digit; 0 is in it."""
-    ends = pc.min_max(column.cast(pa.float64(), safe=False).filter(pc.is_finite(column.cast(pa.float64(), safe=False))))
-    low, high = (float(ends[side].as_py() or 0.0) for side in ("min", "max"))
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     return -_rounded_up(-low) if low < 0 else 0, _rounded_up(high) if high > 0 or low >= 0 else 0
 
 
@@ -126,10 +147,9 @@ def _rounded_up(number: float) -> float:
     return int(rounded) if rounded.is_integer() else float(f"{rounded:g}")
 
 
-def _years(column: pa.ChunkedArray) -> tuple[date, date]:
-    """Return the first day of the first year, and the last day of the last."""
-    ends = pc.min_max(column.cast(pa.timestamp("us"), safe=False))
-    low, high = (ends[side].as_py().year for side in ("min", "max"))
+def _years(days: NDArray[np.float64]) -> tuple[date, date]:
+    """Return the first day of the first year, and the last day of the last, of days since the start of 1970."""
+    low, high = ((date(1970, 1, 1) + timedelta(days=math.floor(end))).year for end in (days.min(), days.max()))
     return date(low, 1, 1), date(high, 12, 31)
 
 

@@ -60,7 +60,7 @@ def init(
     from tacit.data.locations import files_read
     from tacit.data.names import check_present
     from tacit.privacy.files import check_writable, write_atomically
-    from tacit.privacy.words import split_words
+    from tacit.privacy.words import counted, split_words
 
     check_named(out)
     with naming("out"):
@@ -76,8 +76,9 @@ def init(
     left_out = {name: why for name, why in usual.left_out if name not in known}
     shown = read_rows(open_table(public)) if public else rows
     numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
+    suggested = Suggestions(table=shown, features=known, chosen=True, public=public is not None)
     text = draft_plan(
-        Suggestions(table=shown, features=known, chosen=True),
+        suggested,
         file=_seen_from(data, out),
         label=label,
         rows=source.rows,
@@ -91,6 +92,7 @@ def init(
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
+        decided["clipped"] = suggested.clipped
         amount = None if numeric is None else asdict(numeric)
         typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
         return
@@ -98,6 +100,8 @@ def init(
         typer.echo(f"Treated as an amount: {label}, {numeric}.")
     for name, why in left_out.items():
         typer.echo(f"Left out: {name} ({why}).")
+    for name, count in suggested.clipped.items():
+        typer.echo(f"Clipped: {name} ({counted(count, 'value')} far from the rest; declare its public range).")
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
 
 
