@@ -13,7 +13,7 @@ from shlex import quote
 from typing import Any
 
 from tacit.audit.limits import Limits
-from tacit.audit.lines import key_at, line_of
+from tacit.audit.lines import KeyLines, key_at
 from tacit.audit.plan import SURFACES, AuditPlan, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.data.locations import is_location
@@ -29,6 +29,13 @@ _TABLES: dict[str, dict[str, Any]] = {
     "limits": {"odds": float, "advantage": float, "epsilon": float},
 }
 """The keys of each table, and their types."""
+
+_LONGEST = 1_000_000  # bytes of a plan: its words are a few hundred columns and ten thousand classes
+_MOST_RELEASES = 100  # each takes seconds to minutes
+_MOST_EPSILONS = 100  # each measures every planned surface once more
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP_KEY = re.compile(rf"(?m)^[ \t\[]*{_PART}(?:[ \t]*\.[ \t]*{_PART}){{9}}")
+"""A key of ten parts, where no plan needs four: the time to parse a key grows with the square of its depth."""
 
 
 def read_plan(path: str | os.PathLike[str]) -> AuditPlan:
@@ -54,18 +61,38 @@ def read_plan(path: str | os.PathLike[str]) -> AuditPlan:
     none, got -1
     """
     place = Path(path)
+    text = _read_text(place)
+    return _Reader(place, text, _parse(place, text)).plan()
+
+
+def _read_text(place: Path) -> str:
     try:
-        text = place.read_text(encoding="utf-8")
+        with place.open("rb") as file:
+            content = file.read(_LONGEST + 1)
+        text = content.decode("utf-8-sig")
     except OSError as error:
         raise InvalidInput(f"{place} cannot be read: {error.strerror}; tacit init writes one") from None
     except UnicodeDecodeError:
         raise InvalidInput(f"{place.name} is not TOML: it is not text in UTF-8; tacit init writes one") from None
+    if len(content) > _LONGEST:
+        raise InvalidInput(f"{place.name} must be a plan of at most {_LONGEST:,} bytes; tacit init writes one")
     if not re.sub(r"(?m)^\s*(#.*)?$", "", text).strip():
         raise InvalidInput(f"{place.name} is empty; tacit init writes one")
+    return text.replace("\r\n", "\n")
+
+
+def _parse(place: Path, text: str) -> dict[str, Any]:
+    if deep := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep.start()) + 1
+        raise InvalidInput(f"{place.name}, line {line}: a key must have fewer than 10 parts between dots")
     try:
-        return _Reader(place, text, tomllib.loads(text)).plan()
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(place, text, str(error)) from None
+    except RecursionError:
+        raise InvalidInput(f"{place.name} is not a plan: its brackets are nested too deeply") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InvalidInput(f"{place.name} is not a plan: {str(error).partition(':')[0]}") from None
 
 
 def _not_toml(path: Path, text: str, said: str) -> InvalidInput:
@@ -79,7 +106,7 @@ def _not_toml(path: Path, text: str, said: str) -> InvalidInput:
 
 class _Reader:
     def __init__(self, path: Path, text: str, document: Mapping[str, Any]) -> None:
-        self._path, self._text, self._document = path, text, document
+        self._path, self._lines, self._document = path, KeyLines(text), document
 
     def plan(self) -> AuditPlan:
         known = [*_TABLES, *SURFACES]
@@ -91,6 +118,10 @@ class _Reader:
         planned = [(name, number) for name in SURFACES for number, _ in enumerate(self._releases(name))]
         if not planned:
             raise InvalidInput(f"{self._path.name} plans no release; add one, such as [[labels]] with epsilon = 1.0")
+        if len(planned) > _MOST_RELEASES:
+            raise InvalidInput(
+                f"{self._path.name} must plan at most {_MOST_RELEASES} releases, got {len(planned):,}; divide the plan"
+            )
         source = self._source(data)
         if "delta" in run:
             self._try("audit", "delta", partial(source.check_delta, run["delta"]))
@@ -105,7 +136,10 @@ class _Reader:
             self._try("audit", "delta", partial(check_delta, run["delta"]))
         if "per_day" in run:
             self._try("audit", "per_day", partial(check_count, run["per_day"], name="per_day"))
-        for epsilon in run.get("epsilons", ()):
+        epsilons = run.get("epsilons", ())
+        if len(epsilons) > _MOST_EPSILONS:
+            raise self._fault("audit", f"must have at most {_MOST_EPSILONS} numbers, got {len(epsilons):,}", "epsilons")
+        for epsilon in epsilons:
             self._try("audit", "epsilons", partial(check_epsilon, epsilon))
 
     def _try(self, table: str, key: str, check: Callable[[], object]) -> None:
@@ -173,7 +207,7 @@ class _Reader:
         return InvalidInput(f"{self._place(table, key, number)}: {what}")
 
     def _place(self, table: str, key: str | None, number: int) -> str:
-        line = line_of(self._text, table, key, number=number)
+        line = self._lines.find(table, key, number=number)
         return f"{self._path.name}, line {line}, {'.'.join(filter(None, (table, key)))}"
 
 

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-__all__ = ["key_at", "line_of"]
+__all__ = ["KeyLines", "key_at"]
 
 _HEAD = re.compile(r"\s*\[{1,2}\s*([\w.-]+)\s*\]{1,2}\s*(?:#.*)?$")
+_KEY = re.compile(r"""\s*["']?([^\s"'.=#\[\]]+)["']?\s*(?:\.\s*["']?([^\s"'.=#\[\]]+)["']?)?\s*[=.]""")
 
 
-def line_of(text: str, table: str, key: str | None = None, *, number: int = 0) -> int:
-    r"""Return the line of a key in the ``number``-th table of this name, or of the table's head; 1 if it has none.
+class KeyLines:
+    r"""The lines of all tables and keys, found in one pass.
 
     Examples
     --------
-    >>> line_of("[[bags]]\nby = [\n  ['a'],\n]\n[[bags]]\nby = []\n", "bags", "by", number=1)
-    6
+    >>> lines = KeyLines("[[bags]]\nby = [\n  ['a'],\n]\n[[bags]]\nby = []\n")
+    >>> lines.find("bags", "by", number=1), lines.find("bags"), lines.find("labels", "by")
+    (6, 1, 1)
     """
-    lines = text.splitlines()
-    heads = [at for at, line in enumerate(lines) if (head := _HEAD.match(line)) and head[1] == table]
-    if not heads:
-        written = [table] if key is None else [f"{table}.{key}", table]
-        found = (at for name in written for at, line in enumerate(lines) if _sets(line, name))
-        return next(found, 0) + 1
-    start = heads[min(number, len(heads) - 1)]
-    for at in range(start + 1, len(lines)):
-        if _HEAD.match(lines[at]):
-            break
-        if key is not None and _sets(lines[at], key):
-            return at + 1
-    return start + 1
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[tuple[str, str | None, int], int] = {}
+        self._count: Counter[str] = Counter()
+        table, number = "", 0
+        for at, line in enumerate(text.splitlines(), start=1):
+            if head := _HEAD.match(line):
+                table, number = head[1], self._count[head[1]]
+                self._count[table] += 1
+                self._lines[table, None, number] = at
+            elif key := _KEY.match(line):
+                place = (table, key[1], number) if table else (key[1], key[2], 0)
+                self._lines.setdefault(place, at)
+                if not table:
+                    self._lines.setdefault((key[1], None, 0), at)
+
+    def find(self, table: str, key: str | None = None, *, number: int = 0) -> int:
+        """Return the line of a key in the ``number``-th table of a name, or of the table's head; 1 if it has none."""
+        number = max(0, min(number, self._count[table] - 1))
+        places = ((table, key, number), (table, None, number))
+        return next((self._lines[place] for place in places if place in self._lines), 1)
 
 
 def key_at(text: str, line: int) -> str:
@@ -45,7 +56,3 @@ def key_at(text: str, line: int) -> str:
         re.match(r"""\s*\[{0,2}\s*["']?([\w.-]+)["']?\s*(?:=|\])""", lines[line - 1]) if line <= len(lines) else None
     )
     return found[1] if found else ""
-
-
-def _sets(line: str, key: str) -> bool:
-    return re.match(rf"""\s*["']?{re.escape(key)}["']?\s*(=|\.)""", line) is not None

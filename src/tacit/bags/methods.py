@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tacit.privacy.settings import Choice, about
+from tacit.privacy.settings import Choice, about, count
 
 __all__ = ["HELP", "AttackMethod", "Crosses", "LearnMethod", "Linear", "TotalsAttack", "Trees"]
 
@@ -37,10 +37,7 @@ class TotalsAttack(Choice):
 
     name: ClassVar[str] = "totals"
 
-    limit: int = field(
-        default=400,
-        metadata=about("The largest connected group of cells that is searched.", rule=">= 0", holds=lambda n: n >= 0),
-    )
+    limit: int = field(default=400, metadata=count("The largest connected group of cells that is searched.", least=0))
     whole: bool = field(default=False, metadata=about("For squared totals: whether labels are integers in the range."))
 
 

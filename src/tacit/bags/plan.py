@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -10,11 +9,15 @@ from typing import ClassVar, Literal
 from tacit.bags.mechanisms.curated import Curated
 from tacit.bags.mechanisms.random import Random
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import MOST_CLASSES
 from tacit.privacy.plan import Plan as BasePlan
-from tacit.privacy.settings import about
+from tacit.privacy.settings import about, count, positive
 from tacit.privacy.unit import Unit
 
 __all__ = ["Plan"]
+
+MOST = 1e150
+"""The largest label: its square, and so its range, must be finite."""
 
 OF_CLASSES = ("log", "classes")
 """Totals of labels that are classes; the others are of numbers."""
@@ -44,13 +47,19 @@ class Plan(BasePlan):
     )
     edges: Mapping[str, tuple[float, ...]] = field(
         default_factory=dict,
-        metadata=about("Where a numeric column is cut: half-open buckets from each edge to the next."),
+        metadata=about(
+            "Where a numeric column is cut: half-open buckets from each edge to the next.",
+            rule=f"COL=NUMBER,... with at most {MOST_CLASSES:,} numbers",
+            holds=lambda edges: all(len(numbers) <= MOST_CLASSES for numbers in edges.values()),
+        ),
     )
     categories: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata=about(
             "The public values of a column, for the unit record; repeatable. Rows with other values share one bag.",
             metavar="COL=A,B,...",
+            rule=f"COL=A,B,... with at most {MOST_CLASSES:,} words",
+            holds=lambda categories: all(len(words) <= MOST_CLASSES for words in categories.values()),
         ),
     )
     mechanism: Curated | Random = field(
@@ -72,11 +81,7 @@ class Plan(BasePlan):
     )
     min_size: int | None = field(
         default=None,
-        metadata=about(
-            "The least number of rows of a curated bag; 1 keeps every bag. Default: 20.",
-            rule="an integer >= 1",
-            holds=lambda rows: rows >= 1,
-        ),
+        metadata=count("The least number of rows of a curated bag; 1 keeps every bag. Default: 20."),
     )
     small: Literal["drop", "merge"] = field(
         default="drop", metadata=about("What to do with smaller bags: leave them out, or merge them into one.")
@@ -86,19 +91,11 @@ class Plan(BasePlan):
     )
     select: int | None = field(
         default=None,
-        metadata=about(
-            "How many partitions to keep, chosen privately: those that predict labels best. Default: all.",
-            rule="an integer >= 1",
-            holds=lambda sets: sets >= 1,
-        ),
+        metadata=count("How many partitions to keep, chosen privately: those that predict labels best. Default: all."),
     )
     selection_epsilon: float | None = field(
         default=None,
-        metadata=about(
-            "The part of epsilon that selects partitions. Default: a tenth.",
-            rule="a finite number > 0",
-            holds=lambda epsilon: math.isfinite(epsilon) and epsilon > 0,
-        ),
+        metadata=positive("The part of epsilon that selects partitions. Default: a tenth."),
     )
 
     @property
@@ -155,8 +152,8 @@ class Plan(BasePlan):
                 continue
             if self.totals in OF_CLASSES:
                 raise InvalidInput(f"is for totals squared and poisson, got totals {self.totals}", field=name)
-            if not math.isfinite(bound):
-                raise InvalidInput(f"must be a finite number, got {bound}", field=name)
+            if not abs(bound) <= MOST:
+                raise InvalidInput(f"must be a finite number of at most {MOST:g} in size, got {bound}", field=name)
         if self.totals == "poisson":
             self._check_counts()
         elif self.lower is not None and self.upper is not None and not self.lower < self.upper:

@@ -45,6 +45,8 @@ EXIT_CODES = {
     130: "interrupted (143: terminated)",
 }
 
+_LONGEST_LINE = 1_000  # characters of an error: it may quote a value, and a value may be a whole file
+
 _COMPLETION = ("install_completion", "show_completion")  # typer gives them to every app; they only work on the root
 
 
@@ -189,6 +191,8 @@ def _explain(error: Exception, *, as_json: bool) -> int:
         return _fail("a name or a path has bytes that are not UTF-8; write it in UTF-8", code=2, as_json=as_json)
     if isinstance(error, typer.Abort):
         return _fail("interrupted", code=130, as_json=as_json)
+    if isinstance(error, MemoryError):
+        return _fail("this needs more memory than there is; use fewer rows or smaller numbers", code=2, as_json=as_json)
     if hasattr(error, "format_message"):  # of the parser: an unknown option, a missing one, a wrong number
         return _explain_usage(error, as_json=as_json)
     return _fail(
@@ -207,6 +211,12 @@ def _explain_usage(error: Any, *, as_json: bool) -> int:  # noqa: ANN401
 
 
 def _fail(sentence: str, *, code: int, field: str | None = None, as_json: bool = False) -> int:
-    line = " ".join(sentence.split())
+    line = _shortened(" ".join(sentence.split()))
     typer.echo(json.dumps({"error": line, "field": field, "exit": code}) if as_json else line, err=True)
     return code
+
+
+def _shortened(line: str) -> str:
+    """Return a sentence without its middle, if it is too long to read."""
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from tacit.privacy.lazy import lazy_method
-from tacit.privacy.settings import Choice, about
+from tacit.privacy.settings import Choice, about, count
 
 __all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "RowMembership"]
 
@@ -43,10 +43,7 @@ class Canaries(Choice):
 
     name: ClassVar[str] = "canaries"
     attack = lazy_method("tacit.features.attacks.canaries", "distinguish_canaries")
-    records: int = field(
-        default=2000,
-        metadata=about("Records in each corner.", rule="an integer >= 2", holds=lambda records: records >= 2),
-    )
+    records: int = field(default=2000, metadata=count("Records in each corner.", least=2, most=10**7))
 
 
 LearnMethod = Fisher

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
 from tacit.features.mechanisms import RowMechanism, TotalsMechanism
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.settings import about
+from tacit.privacy.settings import about, count, positive
 from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
 __all__ = ["Plan"]
 
 _DELTA = 1e-6  # of a plan without noise that is moved to an epsilon
-
-
-def _is_positive(epsilon: float) -> bool:
-    return math.isfinite(epsilon) and epsilon > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,27 +39,15 @@ class Plan(EncodedPlan):
     )
     select: int | None = field(
         default=None,
-        metadata=about(
-            "How many columns to keep, chosen privately. Default: all.",
-            rule="an integer >= 1",
-            holds=lambda count: count >= 1,
-        ),
+        metadata=count("How many columns to keep, chosen privately. Default: all."),
     )
     label_epsilon: float | None = field(
         default=None,
-        metadata=about(
-            "The part of epsilon for labels of released rows. Default: the best share in theory.",
-            rule="a finite number > 0",
-            holds=_is_positive,
-        ),
+        metadata=positive("The part of epsilon for labels of released rows. Default: the best share in theory."),
     )
     selection_epsilon: float | None = field(
         default=None,
-        metadata=about(
-            "The part of epsilon that selects columns. Default: the best share in theory.",
-            rule="a finite number > 0",
-            holds=_is_positive,
-        ),
+        metadata=positive("The part of epsilon that selects columns. Default: the best share in theory."),
     )
     score: Literal["distance", "t"] = field(
         default="distance",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from tacit.privacy.lazy import lazy_method
-from tacit.privacy.settings import Choice, about
+from tacit.privacy.settings import Choice, about, count
 
 __all__ = [
     "HELP",
@@ -40,10 +40,7 @@ class Denoised(Choice):
             "The rows to train on again: all, those where prediction and label agree, or the most confident."
         ),
     )
-    rounds: int = field(
-        default=1,
-        metadata=about("How many times to train again.", rule="an integer >= 0", holds=lambda rounds: rounds >= 0),
-    )
+    rounds: int = field(default=1, metadata=count("How many times to train again.", least=0))
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
 
@@ -55,10 +52,7 @@ class TwinRepresentation(Choice):
     numbers: ClassVar[bool] = False
     learner = lazy_method("tacit.labels.learners.named", "twins_learner")
 
-    epochs: int = field(
-        default=10,
-        metadata=about("Passes over the features.", rule="an integer >= 1", holds=lambda epochs: epochs >= 1),
-    )
+    epochs: int = field(default=10, metadata=count("Passes over the features."))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,8 @@ __all__ = ["ALL", "Plan"]
 ALL = ("all",)
 """As ``features``: every column but the private one."""
 
+_MOST_VALUES = 2_001  # the best bins of n numbers take several tables of n^2 numbers
+
 _RESERVED = ("label", "stage", "prior")
 
 
@@ -57,8 +59,8 @@ class Plan(kernel.Plan):
         metadata=about(
             "For numbers: the public list that labels are rounded to. Default: the numbers that occur.",
             metavar="LOW:HIGH:STEP",
-            rule="at least two numbers in ascending order, or LOW:HIGH:STEP",
-            holds=lambda values: len(values) >= 2 and all(a < b for a, b in pairwise(values)),
+            rule=f"at least two numbers in ascending order and at most {_MOST_VALUES:,}, or LOW:HIGH:STEP",
+            holds=lambda values: 2 <= len(values) <= _MOST_VALUES and all(a < b for a, b in pairwise(values)),
         ),
     )
     missing: Literal["refuse", "public"] = field(

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from tacit.models.rules import count, positive
 from tacit.models.trained import EstimatorName
 from tacit.privacy.lazy import lazy_method
-from tacit.privacy.settings import Choice, about
+from tacit.privacy.settings import Choice, about, count, positive
 
 __all__ = [
     "HELP",
@@ -115,8 +114,8 @@ class ReconstructionAttack(ModelAttack):
 
     name: ClassVar[str] = "reconstruct"
     attack = lazy_method("tacit.models.attacks.network_attack", "reconstruct_network")
-    points: int = field(default=10, metadata=count("How many points of each label to look for."))
-    steps: int = field(default=2000, metadata=count("Steps of the search."))
+    points: int = field(default=10, metadata=count("How many points of each label to look for.", most=10**6))
+    steps: int = field(default=2000, metadata=count("Steps of the search.", most=10**7))
     margin: float | None = field(
         default=None, metadata=positive("The margin of a network of one feature, if the attacker knows it.")
     )

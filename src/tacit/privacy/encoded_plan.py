@@ -63,8 +63,10 @@ class EncodedPlan(Plan):
             "The public values of a column, which get a 0/1 column each; repeatable. Any other value is 0 in all of "
             "them. Text without a list of words is hashed into a fixed number of columns.",
             metavar="COL=A,B,...",
-            rule="COL=A,B,... with different words",
-            holds=lambda categories: all(len(set(words)) == len(words) >= 1 for words in categories.values()),
+            rule=f"COL=A,B,... with different words, at most {MOST_CLASSES:,}",
+            holds=lambda categories: all(
+                1 <= len(set(words)) == len(words) <= MOST_CLASSES for words in categories.values()
+            ),
         ),
     )
     gaps: tuple[str, ...] = field(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.settings import about, settings_of, settle, to_plain, to_words
+from tacit.privacy.settings import about, count, settings_of, settle, to_plain, to_words
 from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
@@ -98,11 +98,7 @@ class Plan:
     )
     rows_per_person: int = field(
         default=1,
-        metadata=about(
-            "How many rows of one person are used at most; the guarantee is stated for all of them.",
-            rule="an integer >= 1",
-            holds=lambda rows: rows >= 1,
-        ),
+        metadata=count("How many rows of one person are used at most; the guarantee is stated for all of them."),
     )
 
     def __post_init__(self) -> None:

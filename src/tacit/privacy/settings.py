@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -20,10 +21,13 @@ __all__ = [
     "Setting",
     "about",
     "choices_of",
+    "count",
+    "positive",
     "read_choice",
     "read_value",
     "settings_of",
     "settle",
+    "share",
     "to_plain",
     "to_words",
 ]
@@ -50,6 +54,22 @@ def about(
         The check, in words ("a finite number > 0") and as a function of the value; None is never checked.
     """
     return {"help": help, "metavar": metavar, "rule": rule, "holds": holds}
+
+
+def count(help: str, *, least: int = 1, most: float = math.inf) -> Mapping[str, Any]:
+    """Return the metadata of a field that counts something; ``most`` bounds what a hostile plan can allocate."""
+    rule = f"an integer >= {least}" + (f" and at most {most:,}" if math.isfinite(most) else "")
+    return about(help, rule=rule, holds=lambda number: least <= number <= most)
+
+
+def positive(help: str) -> Mapping[str, Any]:
+    """Return the metadata of a field that is a finite number > 0."""
+    return about(help, rule="a finite number > 0", holds=lambda number: 0 < number < math.inf)
+
+
+def share(help: str) -> Mapping[str, Any]:
+    """Return the metadata of a field that is a share."""
+    return about(help, rule="in (0, 1)", holds=lambda number: 0 < number < 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.settings import Choice, about
+from tacit.privacy.settings import Choice, about, count
 from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["Random"]
-
-
-def _at_least_one(rows: int) -> bool:
-    return rows >= 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +29,9 @@ class Random(Choice):
     name: ClassVar[str] = "random"
     phrase: ClassVar[str] = "{bags:,} random bags of {size:,} rows"
 
-    size: int = field(metadata=about("Rows per bag.", rule="an integer >= 1", holds=_at_least_one))
-    bags: int = field(metadata=about("How many bags.", rule="an integer >= 1", holds=_at_least_one))
-    joins: int | None = field(
-        default=None,
-        metadata=about("The most bags that one row is in.", rule="an integer >= 1", holds=_at_least_one),
-    )
+    size: int = field(metadata=count("Rows per bag."))
+    bags: int = field(metadata=count("How many bags.", most=10**7))
+    joins: int | None = field(default=None, metadata=count("The most bags that one row is in.", most=10**7))
     draw: Literal["mean", "bernoulli"] = field(
         default="mean", metadata=about("The label of a bag: its mean, or 0 or 1 with the mean as probability.")
     )

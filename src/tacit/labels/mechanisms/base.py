@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, round_up
-from tacit.privacy.settings import BOUND, Choice, about
+from tacit.privacy.settings import BOUND, Choice, share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +29,9 @@ LABEL = "label"
 PUBLIC_CLASSES = "features and the class list are public"
 PUBLIC_VALUES = "features, the list of label values and their prior are public"
 
-SHARE = about(
+SHARE = share(
     "The share of epsilon that estimates the prior, if the plan has none; a tenth suffices for a few thousand labels "
-    "or more.",
-    rule="in (0, 1)",
-    holds=lambda share: 0 < share < 1,
+    "or more."
 )
 
 PublicPrior = Sequence[float] | None

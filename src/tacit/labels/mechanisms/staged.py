@@ -9,7 +9,7 @@ from tacit.labels.mechanisms.base import LABEL, LabelMechanism, PublicPrior
 from tacit.labels.mechanisms.prior import PriorRandomizedResponse
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.settings import about
+from tacit.privacy.settings import about, count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,9 +80,7 @@ class StagedResponse(LabelMechanism):
     takes_prior: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 
-    stages: int = field(
-        default=2, metadata=about("How many parts.", rule="an integer >= 2", holds=lambda stages: stages >= 2)
-    )
+    stages: int = field(default=2, metadata=count("How many parts.", least=2, most=1000))
     estimator: Literal["logistic", "trees"] = field(
         default="logistic", metadata=about("The model between stages: logistic regression, or boosted trees.")
     )

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from tacit.privacy.loss import SampledGaussianLoss
     from tacit.privacy.plan import Plan
 
-__all__ = ["TrainingMechanism"]
+__all__ = ["MOST_NEURONS", "TrainingMechanism"]
+
+MOST_NEURONS = 100_000
+"""The most hidden neurons of a plan: weights of each column of the rows for all of them must fit memory."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tacit.models.mechanisms.base import TrainingMechanism
-from tacit.models.rules import count
+from tacit.models.mechanisms.base import MOST_NEURONS, TrainingMechanism
 from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.settings import about
+from tacit.privacy.settings import about, count
 from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -28,11 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["DpSgd"]
 
 _MOST = 1e30  # float32 holds its products with the noise
+_MOST_EPOCHS = 1e6
 _BATCH = 256
 
 
-def _positive(help: str) -> dict[str, object]:
-    return dict(about(help, rule=f"> 0 and at most {_MOST:g}", holds=lambda value: 0 < value <= _MOST))
+def _positive(help: str, *, most: float = _MOST) -> dict[str, object]:
+    return dict(about(help, rule=f"> 0 and at most {most:g}", holds=lambda value: 0 < value <= most))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,11 @@ class DpSgd(TrainingMechanism):
     private_features: ClassVar[bool] = True
     phrase: ClassVar[str] = "a network trained by DP-SGD"
 
-    width: int = field(default=32, metadata=count("How many hidden neurons."))
+    width: int = field(default=32, metadata=count("How many hidden neurons.", most=MOST_NEURONS))
     clip: float = field(default=1.0, metadata=_positive("The largest norm of one record's gradient."))
-    epochs: float = field(default=10.0, metadata=_positive("How often a record is drawn, in expectation."))
+    epochs: float = field(
+        default=10.0, metadata=_positive("How often a record is drawn, in expectation.", most=_MOST_EPOCHS)
+    )
     batch_size: int | None = field(
         default=None, metadata=count("The expected number of records per step. Default: 256, at most a tenth of all.")
     )

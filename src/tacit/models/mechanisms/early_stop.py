@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.margin import MarginTraining
-from tacit.models.rules import positive
 from tacit.models.trained import Progress, Settled, TrainedModel
-from tacit.privacy.settings import about
+from tacit.privacy.settings import positive, share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,14 +29,7 @@ class EarlyStop(MarginTraining):
     )
 
     within: float = field(default=0.1, metadata=positive("Margins tie within this share of the least margin."))
-    share: float = field(
-        default=0.25,
-        metadata=about(
-            "Training stops when more than this share of the points tie.",
-            rule="in (0, 1)",
-            holds=lambda share: 0 < share < 1,
-        ),
-    )
+    share: float = field(default=0.25, metadata=share("Training stops when more than this share of the points tie."))
 
     def train(
         self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from tacit.models.mechanisms.base import TrainingMechanism
-from tacit.models.rules import count, positive
+from tacit.models.mechanisms.base import MOST_NEURONS, TrainingMechanism
 from tacit.models.trained import Progress, Settled, TrainedModel
-from tacit.privacy.settings import about
+from tacit.privacy.settings import about, count, positive
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +26,8 @@ class MarginTraining(TrainingMechanism):
     two_classes: ClassVar[bool] = True
     usual_attack: ClassVar[str] = "margin"
 
-    width: int = field(default=1000, metadata=count("How many hidden neurons."))
-    steps: int = field(default=2000, metadata=count("Gradient steps."))
+    width: int = field(default=1000, metadata=count("How many hidden neurons.", most=MOST_NEURONS))
+    steps: int = field(default=2000, metadata=count("Gradient steps.", most=10**7))
     initial_scale: float = field(
         default=1e-3,
         metadata=positive("Norm of the first network: larger ones separate more points, less near the theory."),

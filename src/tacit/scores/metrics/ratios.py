@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.rounding import check_count
-from tacit.privacy.settings import BOUND, Choice, about
+from tacit.privacy.settings import BOUND, Choice, count
 from tacit.scores.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -27,12 +27,7 @@ class RatioMetric(Choice, Metric):
 
     classes: int = field(default=2, metadata=BOUND)
     class_floor: int | None = field(
-        default=None,
-        metadata=about(
-            "A public lower bound on the rows of every class; a guarantee requires it.",
-            rule="an integer >= 1",
-            holds=lambda rows: rows >= 1,
-        ),
+        default=None, metadata=count("A public lower bound on the rows of every class; a guarantee requires it.")
     )
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, format_up, round_up
-from tacit.privacy.settings import BOUND, about
+from tacit.privacy.settings import BOUND, about, count
 from tacit.scores.policies.base import Answer, Policy, State, TermInterval
 from tacit.scores.policies.laplace import score_guarantee, share_of
 
@@ -71,12 +71,7 @@ class Thresholdout(Policy):
             holds=lambda share: 0 <= share < math.inf,
         ),
     )
-    refreshes: int = field(
-        default=10,
-        metadata=about(
-            "How often a team's score may change.", rule="an integer >= 1", holds=lambda changes: changes >= 1
-        ),
-    )
+    refreshes: int = field(default=10, metadata=count("How often a team's score may change."))
 
     def __post_init__(self) -> None:
         super().__post_init__()
