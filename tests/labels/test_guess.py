@@ -14,9 +14,9 @@ from sklearn.svm import LinearSVC
 from papers.label_bags.theory import additive_advantage
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import bayes_posterior, guess_labels, guess_labels_with_features
-from tacit.labels.attacks.learn_prior import unfold
 from tacit.labels.fitting.expect import calibrate
 from tacit.labels.mechanisms import RandomizedResponse, RandomizedResponseOnBins
+from tacit.labels.mechanisms.shares import unfold
 from tacit.labels.releases.release import Release
 from tacit.leak import (
     ABSTAIN,

@@ -6,7 +6,6 @@ from scipy.stats import chisquare
 
 from tacit.labels.attacks.guess import bayes_posterior
 from tacit.labels.mechanisms import RandomizedResponse
-from tacit.labels.mechanisms.finite import estimate_counts
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import WeightedChoice, max_log_ratio
 
@@ -38,18 +37,6 @@ def test_pins():
     assert bayes_posterior(likelihood, prior=[0.5, 0.3, 0.2])[0] == pytest.approx(
         [0.329927, 0.538102, 0.131971], abs=5e-7
     )
-
-
-def test_counts_are_unbiased_with_the_stated_variance():
-    """K=10, epsilon=1, n=1000, n_j=100: standard deviation 63.9987."""
-    rr = RandomizedResponse(epsilon=1.0, classes=10)
-    labels = np.repeat(np.arange(10), 100)
-    rng = np.random.default_rng(1)
-    estimates = np.array([estimate_counts(rr.transition(), rr.randomize(labels, rng=rng)) for _ in range(4000)])
-    assert estimates.sum(axis=1) == pytest.approx(1000)
-    standard_error = 63.9987 / math.sqrt(4000)
-    assert np.abs(estimates.mean(axis=0) - 100).max() < 5 * standard_error
-    assert estimates.std(axis=0).mean() == pytest.approx(63.9987, rel=0.02)
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 
 _FLOOR = 1e-15  # of a probability in the log loss
 _BINS = 10
+_FEW = 20  # rows of a class, or of the others, below which no interval of its ranks means anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ class ClassPerformance:
     shares
         Of each class among these rows.
     rare
-        The class of the smallest share, which ``auc`` and ``average_precision`` are about.
+        The class of the smallest share that has 20 rows, as have the others together: ``auc`` and
+        ``average_precision`` are about it. Without such a class these two are None.
     blind_log_loss
         Of always predicting the shares.
     calibration_error
@@ -130,7 +132,9 @@ def judge_classes(
     mean = np.clip(u.mean(axis=0), 0.0, 1.0)
     shares = mean / mean.sum() if mean.any() else np.full(len(names), 1 / len(names))
     present = np.flatnonzero(shares > 0)
-    rare = int(present[np.argmin(shares[present])])
+    counts = u.sum(axis=0)
+    judged = np.flatnonzero((counts >= _FEW) & (len(u) - counts >= _FEW))
+    rare = int(min(judged if len(judged) else present, key=lambda code: shares[code]))
     log_loss = -(u * np.log(np.maximum(p, _FLOOR))).sum(axis=1)
     brier = (p**2).sum(axis=1) - 2 * (p * u).sum(axis=1) + 1
     return ClassPerformance(
@@ -143,8 +147,8 @@ def judge_classes(
         log_loss=estimate_mean(log_loss, width, most=-np.log(_FLOOR)),
         blind_log_loss=float(-(shares[present] * np.log(shares[present])).sum()),
         brier=estimate_mean(brier, width, most=2.0),
-        auc=_ranked(ranking_area, p[:, rare], u[:, rare], width),
-        average_precision=_ranked(average_precision, p[:, rare], u[:, rare], width),
+        auc=_ranked(ranking_area, p[:, rare], u[:, rare], width) if len(judged) else None,
+        average_precision=_ranked(average_precision, p[:, rare], u[:, rare], width) if len(judged) else None,
         calibration_error=_calibration_error(p[:, rare], u[:, rare]),
     )
 
@@ -168,10 +172,7 @@ def _accuracy(right: Array, width: float, *, released: bool, level: float) -> Me
 
 def _ranked(
     metric: Callable[[Array, Array], tuple[float, float]], scores: Array, inside: Array, width: float
-) -> MetricEstimate | None:
-    """A metric of ranks; none where one side has no rows."""
-    if inside.sum() <= 0 or (1 - inside).sum() <= 0:
-        return None
+) -> MetricEstimate:
     value, error = metric(scores, inside)
     return MetricEstimate.within(value, width * error, most=1.0)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.features.attacks.attacked_release import AttackedRelease
+from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.methods import AttackMethod
 from tacit.features.releases.release import Release
 from tacit.leak import Leak
@@ -56,7 +56,7 @@ def attack(
     """
     if before is not None:
         raise InvalidInput("has no use on this surface: the attacks guess rows, not labels", field="before")
-    target = AttackedRelease(
+    target = AttackedFeatures(
         release=Release.open(release), data=data, truth=truth, level=level, rng=rng or system_rng(), progress=progress
     )
     chosen: AttackMethod = read_choice(

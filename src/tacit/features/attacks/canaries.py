@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.features.attacks.attacked_release import AttackedRelease
+from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.mechanisms.selected import BoundMechanism
 from tacit.features.methods import Canaries
 from tacit.leak import EpsilonBound, FixedThreshold, Leak, gaussian_epsilon, leak_from_scores, mu_from_rates
@@ -14,7 +14,7 @@ from tacit.leak import EpsilonBound, FixedThreshold, Leak, gaussian_epsilon, lea
 __all__ = ["canary_leak", "distinguish_canaries"]
 
 
-def distinguish_canaries(method: Canaries, target: AttackedRelease) -> Leak:
+def distinguish_canaries(method: Canaries, target: AttackedFeatures) -> Leak:
     """Distinguish records in opposite corners under fresh noise of the release's scale."""
     release = target.release
     leak = canary_leak(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.features.attacks.attacked_release import AttackedRelease
+from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.attacks.released_rows import ReleasedRows
 from tacit.features.methods import Linkage
 from tacit.leak import Leak, OddsChange, leak_from_guesses
@@ -20,7 +20,7 @@ __all__ = ["link", "link_rows", "linkage_leak"]
 _CELLS = 1 << 23
 
 
-def link(_: Linkage, target: AttackedRelease) -> Leak:
+def link(_: Linkage, target: AttackedFeatures) -> Leak:
     """Link every released row to a row of the protected table, and count the correct links by the order of both."""
     if target.data is not None:
         raise InvalidInput("has no use for linkage: its candidates are the rows of truth", field="data")

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from tacit.features.attacks.attacked_release import AttackedRelease
+from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.attacks.released_rows import ReleasedRows
 from tacit.features.methods import RowMembership
 from tacit.leak import HeldOut, Leak, leak_from_scores
@@ -19,7 +19,7 @@ __all__ = ["find_members", "membership_leak", "membership_scores"]
 _CELLS = 1 << 23
 
 
-def find_members(_: RowMembership, target: AttackedRelease) -> Leak:
+def find_members(_: RowMembership, target: AttackedFeatures) -> Leak:
     """Score rows of the protected table and rows that were never used, and separate the two."""
     released = ReleasedRows.of(target.release)
     inside, outside = (membership_scores(released, target.read(name)) for name in ("truth", "data"))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.labels.attacks.attacked_release import AttackedRelease
+from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.methods import AttackMethod, Bayes
 from tacit.labels.releases.release import Release
 from tacit.leak import Leak
@@ -73,7 +73,7 @@ def attack(
     (True, True)
     """
     chosen: AttackMethod = Bayes() if method is None else read_choice(AttackMethod, method, field="method")
-    target = AttackedRelease(
+    target = AttackedLabels(
         release=Release.open(release),
         data=data,
         truth=truth,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tacit.labels.attacks.attacked_release import AttackedRelease
+from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_in_order, guess_labels_with_features
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
@@ -24,7 +24,7 @@ _SHUFFLE = (
 )
 
 
-def guess_by_bayes(method: Bayes, target: AttackedRelease) -> Leak:
+def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
     """Guess each label from the release, then with features, then with the order of the rows, as far as each helps."""
     released, known = target.release, target.true_labels()
     alone = guess_labels(released, prior=target.before)

@@ -77,15 +77,15 @@ def guess_labels(release: Release, *, prior: ArrayLike | None = None) -> LabelGu
     release
         Randomized labels; never the private ones.
     prior
-        P(label), or P(label | features) per row. None: the release's public prior, or the class shares estimated from
-        all rows.
+        P(label), or P(label | features) per row. None: the class shares under which the release is likely, or each
+        row's own prior where the release has one.
 
     References
     ----------
     Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). Formula sheet c1, c2.
     """
     evidence = release.evidence
-    return _guesses(evidence, evidence.prior if prior is None else prior, release)
+    return _guesses(evidence, evidence.shares if prior is None else prior, release)
 
 
 def guess_labels_with_features(

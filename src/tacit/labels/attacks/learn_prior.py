@@ -14,15 +14,15 @@ from sklearn.utils import _safe_indexing
 from tacit.labels.fitting.expect import expect_outside, posterior_targets
 from tacit.labels.fitting.model import cross_fit
 from tacit.labels.mechanisms.evidence import Evidence
+from tacit.labels.mechanisms.shares import unfold
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["learn_prior", "unfold", "weigh"]
+__all__ = ["learn_prior", "weigh"]
 
 Array = NDArray[np.float64]
 
 _FLOOR = 1e-12  # a model's 0 is no proof
-_STEPS = 200
 _WEIGHTS = (1.0, 0.9, 0.7, 0.4)
 _CHANCE = 2.0  # log-likelihood; half a chi-squared of two degrees of freedom is above it in 14% of draws
 
@@ -51,8 +51,8 @@ def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rn
         transition = evidence.channel.transition
         targets = np.eye(transition.shape[1])[evidence.channel.outputs[present]]
         of_outputs = cross_fit(model, X, targets, folds=folds, rng=rng)
-        learned = unfold(of_outputs, transition=transition, start=evidence.prior)
-    prior = np.array(np.broadcast_to(evidence.prior, evidence.likelihood.shape))
+        learned = unfold(of_outputs, transition=transition, start=evidence.shares)
+    prior = np.array(np.broadcast_to(evidence.shares, evidence.likelihood.shape))
     prior[present] = weigh(learned, common=prior[present], likelihood=likelihood)
     return prior
 
@@ -87,28 +87,3 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
         if -found.fun > most:
             best, most = mix(weight, base, float(found.x)), -float(found.fun)
     return best
-
-
-def unfold(outputs: Array, *, transition: Array, start: Array) -> Array:
-    """Return P(label | x) from P(output | x): the maximum-likelihood one, found from ``start``.
-
-    p(y) <- p(y) sum over z of q(z) T[y,z]/(p T)(z). Labels that the channel cannot distinguish keep the ratio they have
-    in ``start``; few steps keep a noisy q from being magnified.
-
-    References
-    ----------
-    Richardson (1972); Lucy (1974).
-
-    Examples
-    --------
-    >>> T = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> unfold(np.array([[0.7, 0.3]]), transition=T, start=np.array([[0.5, 0.5]])).round(3)
-    array([[0.9, 0.1]])
-    """
-    p = np.maximum(np.broadcast_to(start, (len(outputs), len(transition))), _FLOOR)
-    for _ in range(_STEPS):
-        change = (outputs / np.maximum(p @ transition, _FLOOR)) @ transition.T
-        p = p * change
-        if np.all(np.abs(change - 1) * p < 1e-6):
-            break
-    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.labels.attacks.attacked_release import AttackedRelease
+from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.attacks.guess import guess_labels
 from tacit.labels.methods import LabelCanaries
@@ -15,7 +15,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["plant_and_guess"]
 
 
-def plant_and_guess(_: LabelCanaries, target: AttackedRelease) -> Leak:
+def plant_and_guess(_: LabelCanaries, target: AttackedLabels) -> Leak:
     """Hide a coin in every label, protect those labels by the same plan, and guess the coins from that release.
 
     Nothing of it is published, so nothing is charged.

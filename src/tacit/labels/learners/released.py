@@ -104,8 +104,7 @@ class RandomizedLabels:
         coding = Classes.of(labels, declared=classes)
         outputs = np.asarray(mechanism.randomize(coding.encode(labels), rng=rng))
         likelihood = np.asarray(mechanism.likelihood(outputs), dtype=np.float64)
-        prior = np.full((1, len(coding)), 1 / len(coding))
-        evidence = Evidence(classes=coding.values, likelihood=likelihood, outputs=outputs, prior=prior)
+        evidence = Evidence(classes=coding.values, likelihood=likelihood, outputs=outputs, prior=None)
         return cls(evidence=evidence, guarantee=guarantee)
 
     @property

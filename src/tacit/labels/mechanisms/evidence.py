@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes
-from tacit.labels.mechanisms.finite import estimate_counts
+from tacit.labels.mechanisms.shares import likeliest_shares
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Evidence", "LabelChannel", "evidence_of_classes", "evidence_of_numbers", "shares_of", "spread"]
+__all__ = ["Evidence", "LabelChannel", "evidence_of_classes", "evidence_of_numbers", "spread"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -28,7 +29,7 @@ class LabelChannel:
     transition: Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
     """How likely each row's released value is under each true label."""
 
@@ -39,9 +40,8 @@ class Evidence:
     # the released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
     # was. For numbers: the place among the mechanism's outputs
     outputs: Codes
-    # what the release says about all labels: the mechanism's public prior, one row for all or one per row, or the
-    # class shares estimated from the release
-    prior: Array
+    # the prior that the mechanism drew each row with, one row for all or one per row; None where it uses none
+    prior: Array | None
     channel: LabelChannel | None = None  # where all rows went through one finite channel
     one_hot: Array | None = None  # where the released values estimate the one-hot label without bias
 
@@ -55,6 +55,18 @@ class Evidence:
             return None
         return np.asarray(np.linalg.inv(transition)[self.channel.outputs])
 
+    @cached_property
+    def shares(self) -> Array:
+        """P(label) without a row's own released value: one row for all, or one per row where each has its own prior.
+
+        A prior for all rows is what the mechanism was made for, and need not be what the labels are like: the shares
+        are those that make the release likely.
+        """
+        if self.prior is not None and len(np.atleast_2d(self.prior)) > 1:
+            return self.prior
+        start = np.full(len(self.classes), 1 / len(self.classes)) if self.prior is None else np.ravel(self.prior)
+        return likeliest_shares(self.likelihood[self.present], start=start)[None]
+
     @property
     def present(self) -> NDArray[np.bool_]:
         """Which rows have a released value."""
@@ -64,10 +76,9 @@ class Evidence:
 def evidence_of_classes(
     classes: Classes, column: pa.ChunkedArray, *, transition: Array, prior: Array | None
 ) -> Evidence:
-    """Return the likelihood of each released class; without a prior, class shares are estimated from the release."""
-    outputs = classes.encode(column)
-    shares = shares_of(estimate_counts(transition, outputs[outputs != MISSING])) if prior is None else prior
-    return _of_channel(LabelChannel(outputs=outputs, transition=transition), classes.values, shares)
+    """Return the likelihood of each released class."""
+    channel = LabelChannel(outputs=classes.encode(column), transition=transition)
+    return _of_channel(channel, classes.values, prior)
 
 
 def evidence_of_numbers(
@@ -82,10 +93,10 @@ def evidence_of_numbers(
         )
     places = np.asarray(codes.fill_null(MISSING), dtype=np.int64)
     channel = LabelChannel(outputs=places, transition=transition)
-    return _of_channel(channel, tuple(values.tolist()), np.atleast_2d(prior))
+    return _of_channel(channel, tuple(values.tolist()), prior)
 
 
-def _of_channel(channel: LabelChannel, classes: tuple[Any, ...], prior: Array) -> Evidence:
+def _of_channel(channel: LabelChannel, classes: tuple[Any, ...], prior: Array | None) -> Evidence:
     present = channel.outputs != MISSING
     likelihood = spread(channel.transition.T[channel.outputs[present]], present)
     return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)
@@ -96,9 +107,3 @@ def spread(likelihood: Array, present: NDArray[np.bool_]) -> Array:
     result = np.ones((len(present), likelihood.shape[1]))
     result[present] = likelihood
     return result
-
-
-def shares_of(counts: Array) -> Array:
-    """Return counts as shares; counts estimated without bias can be negative, and are cut at 0."""
-    shares = np.maximum(counts, 0.0)
-    return np.atleast_2d(shares / shares.sum())

@@ -1,4 +1,4 @@
-"""Class codes and priors as mechanisms take them, and class counts from what they released."""
+"""Class codes and priors as mechanisms take them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["check_codes", "check_prior", "estimate_counts"]
-
-
-def estimate_counts(transition: NDArray[np.float64], observed: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return an unbiased estimate of the true class counts; entries may be negative, their sum is exact.
-
-    Solves T' n = c for the observed counts c.
-
-    References
-    ----------
-    Formula sheet a3.
-
-    Examples
-    --------
-    >>> estimate_counts(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0, 0, 1, 1]))
-    array([2., 2.])
-    """
-    counts = np.bincount(observed, minlength=transition.shape[1]).astype(np.float64)
-    if np.linalg.matrix_rank(transition) < len(transition):
-        raise InvalidInput("class counts cannot be estimated: this mechanism maps two labels to the same outputs")
-    return np.asarray(np.linalg.solve(transition.T, counts), dtype=np.float64)
+__all__ = ["check_codes", "check_prior"]
 
 
 def check_prior(prior: ArrayLike, *, classes: int) -> NDArray[np.float64]:

@@ -79,11 +79,11 @@ class LaplaceOneHot(LabelMechanism):
         return np.asarray((np.abs(rows) - np.abs(rows - 1)) / scale)
 
     def evidence(self, rows: pa.Table) -> Evidence:
-        """Return the likelihood of each noisy row; the column sums, whose noise has mean 0, estimate class shares."""
+        """Return the likelihood of each noisy row."""
         import numpy as np
 
         from tacit.data.classes import MISSING
-        from tacit.labels.mechanisms.evidence import Evidence, shares_of, spread
+        from tacit.labels.mechanisms.evidence import Evidence, spread
 
         present, seen = ~np.asarray(rows[LABEL].is_null()), rows[LABEL].drop_null()
         drawn = np.asarray(seen.combine_chunks().flatten(), dtype=np.float64).reshape(len(seen), -1)
@@ -93,6 +93,6 @@ class LaplaceOneHot(LabelMechanism):
             classes=self.classes.values,
             likelihood=likelihood,
             outputs=np.where(present, likelihood.argmax(axis=1), MISSING),
-            prior=shares_of(drawn.sum(axis=0)),
+            prior=None,
             one_hot=spread(drawn, present),
         )

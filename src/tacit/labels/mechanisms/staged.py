@@ -150,7 +150,7 @@ class StagedResponse(LabelMechanism):
         first = self.first.evidence(rows.filter(pa.array(~later)))
         outputs = self.classes.encode(rows[LABEL])
         likelihood, prior = (np.empty((len(later), self.K)) for _ in range(2))
-        likelihood[~later], prior[~later] = first.likelihood, first.prior
+        likelihood[~later], prior[~later] = first.likelihood, first.shares
         if later.any():
             own = _row_priors(rows[PRIOR].drop_null())
             likelihood[later] = PriorRandomizedResponse(epsilon=self.epsilon, prior=own).likelihood(outputs[later])

@@ -15,11 +15,11 @@ from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["AttackedRelease"]
+__all__ = ["AttackedLabels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttackedRelease:
+class AttackedLabels:
     """A release, and what an attacker has besides."""
 
     release: Release

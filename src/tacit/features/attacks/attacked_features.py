@@ -13,11 +13,11 @@ from tacit.features.releases.outside_table import read_features
 from tacit.features.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["AttackedRelease"]
+__all__ = ["AttackedFeatures"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttackedRelease:
+class AttackedFeatures:
     """A release, and what an attacker has besides."""
 
     release: Release
