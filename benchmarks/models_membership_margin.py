@@ -29,15 +29,15 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from papers.margin_membership.theory import GaussianMixture, PointSource, Sphere, interpolate_labels
+from papers.margin_membership.theory.orthogonal import BoundedMargin, measure_orthogonality
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
-from tacit.models.attacks.margin import BoundedMargin, KnownMargin, MarginRule
+from tacit.models.attacks.margin import KnownMargin, MarginRule
 from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
 from tacit.models.attacks.span import find_span
 from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.margin.certificate import kkt
+from tacit.models.margin.coverage import bound_outputs, effective_dimension, judge_coverage
 from tacit.models.margin.fit import MarginFit, fit_margin
-from tacit.models.theory.kernel import bound_outputs, judge_coverage
-from tacit.models.theory.orthogonal import effective_dimension, measure_orthogonality
 from tacit.privacy.files import write_atomically
 
 ROOT = Path(__file__).parents[1]

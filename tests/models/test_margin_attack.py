@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from papers.margin_membership.theory import GaussianMixture, Sphere, interpolate_labels
+from papers.margin_membership.theory.orthogonal import BoundedMargin, least_margin
 from tacit.leak import HeldOut, roc_from_scores
-from tacit.models.attacks.margin import BoundedMargin, KnownMargin
+from tacit.models.attacks.margin import KnownMargin
 from tacit.models.attacks.outputs import attack_margin, attack_outputs
 from tacit.models.attacks.span import attack_weights, find_span
+from tacit.models.margin.coverage import MarginCoverage, bound_outputs
 from tacit.models.margin.fit import fit_margin
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory.kernel import bound_outputs
-from tacit.models.theory.orthogonal import MarginCoverage, least_margin
 from tacit.privacy import InvalidInput
 
 

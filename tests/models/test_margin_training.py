@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 import torch
 
+from papers.margin_membership.logistic_loss import LogisticMarginLoss
 from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.fit import NotSeparated, fit_margin
 from tacit.models.margin.gradient import ascend
-from tacit.models.margin.losses import ExponentialMarginLoss, LogisticMarginLoss
+from tacit.models.margin.losses import ExponentialMarginLoss
 from tacit.models.margin.polish import polish_network
 from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU

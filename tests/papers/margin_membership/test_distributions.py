@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from papers.margin_membership.theory import GaussianMixture, Sphere, condition_failure
+from papers.margin_membership.theory.orthogonal import measure_orthogonality
 from tacit.leak import IntervalSides, clopper_pearson
-from tacit.models.theory.orthogonal import measure_orthogonality
 from tacit.privacy import InvalidInput
 
 DRAWS = 20_000

@@ -1,4 +1,4 @@
-"""Rules that recognize training points by |Phi(x)| alone: at the margin, or below it."""
+"""Rules that recognize training points by |Phi(x)| alone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["BoundedMargin", "KnownMargin", "MarginRule", "check_outputs"]
+__all__ = ["KnownMargin", "MarginRule", "check_outputs"]
 
 
 class MarginRule(Protocol):
-    """What the attacker knows about the margin: ``KnownMargin`` or ``BoundedMargin``."""
+    """What the attacker knows about the margin."""
 
     @property
     def threshold(self) -> float:
@@ -86,33 +86,6 @@ class KnownMargin:
     def score(self, outputs: ArrayLike) -> Floats:
         """Return minus the distance of |Phi| from the margin, in margins."""
         return -np.abs(np.abs(check_outputs(outputs, name="outputs")) / self.margin - 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundedMargin:
-    """Call x a training point where |Phi(x)| is at or above a lower bound C on the margin.
-
-    :func:`tacit.models.theory.orthogonal.least_margin` gives such a bound from the training loss.
-
-    References
-    ----------
-    Paper 004, Corollary 4.5 and Remark B.5.
-    """
-
-    least: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.least < np.inf:
-            raise InvalidInput(f"must be > 0 and finite, got {self.least}", field="least")
-
-    @property
-    def threshold(self) -> float:
-        """C itself."""
-        return self.least
-
-    def score(self, outputs: ArrayLike) -> Floats:
-        """Return |Phi|."""
-        return np.abs(check_outputs(outputs, name="outputs"))
 
 
 def check_outputs(outputs: ArrayLike, *, name: str) -> Floats:

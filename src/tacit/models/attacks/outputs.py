@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from tacit.leak import FixedThreshold, Leak, ThresholdRule, leak_from_scores
 from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
+from tacit.models.margin.coverage import MarginCoverage, judge_coverage
 from tacit.models.margin.labels import check_points
 from tacit.models.points import Floats
-from tacit.models.theory.kernel import judge_coverage
-from tacit.models.theory.orthogonal import MarginCoverage
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
@@ -77,7 +76,7 @@ def attack_margin(
         What the attacker knows about the margin; by default the margin itself (Corollary 4.3), estimated from the
         member with the least output. That member is then not counted, or any network would seem to leak it.
     labels
-        Of the members, any two values: they let :func:`tacit.models.theory.kernel.bound_outputs` prove more.
+        Of the members, any two values: they let :func:`tacit.models.margin.coverage.bound_outputs` prove more.
 
     References
     ----------

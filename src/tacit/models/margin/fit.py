@@ -83,7 +83,7 @@ def fit_margin(
     initial_scale
         Norm of the first network; the smaller, the fewer directions its neurons take.
     loss
-        ``Exponential()`` (the default) or ``Logistic()``.
+        By default ``ExponentialMarginLoss()``.
     tolerance
         Of the gradient-trained network's kinks in its certificate.
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tacit.models.margin.classifier import MarginClassifier
+from papers.margin_membership.classifier import MarginClassifier
 from tacit.privacy.errors import InvalidInput
 
 

@@ -1,40 +1,19 @@
-"""Theorem 4.2 with its constants corrected: nearly orthogonal training points lie on the margin, fresh ones below."""
+"""Theorem 4.2 with its constants corrected, and the margin that a training loss proves (Corollary 4.5)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tacit.models.attacks.margin import check_outputs
 from tacit.models.margin.labels import check_points
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = [
-    "MarginCoverage",
-    "Orthogonality",
-    "effective_dimension",
-    "least_margin",
-    "measure_orthogonality",
-]
-
-
-class MarginCoverage(StrEnum):
-    """What is known beforehand about membership at the margin, for given training points.
-
-    ``PROVED``: at every KKT point of the margin problem all training points lie on the margin (:func:`bound_outputs`;
-    Theorem 4.2 where no labels are known), and every fresh point asked about lies below it.
-    ``EXPECTED``: no proof, but :func:`effective_dimension` of the points is at least 3 times their number: every set
-    of 20 such points in benchmarks/models_membership_margin.py gave its members away (AUC 0.999 and more).
-    ``NOT_COVERED``: neither.
-    """
-
-    PROVED = "proved"
-    EXPECTED = "expected"
-    NOT_COVERED = "not covered"
+__all__ = ["BoundedMargin", "Orthogonality", "least_margin", "measure_orthogonality"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,20 +96,6 @@ def measure_orthogonality(X: ArrayLike) -> Orthogonality:
     return Orthogonality(squares=squares, delta=float(np.abs(products).max()))
 
 
-def effective_dimension(X: ArrayLike) -> float:
-    """Return (mean |x|^2)^2 / mean (x_i . x_j)^2 over i != j: d for points uniform on a sphere in d dimensions.
-
-    Points that share a direction have fewer: it is what counts of the dimension for membership at the margin.
-    """
-    rows = check_points(X)
-    if len(rows) < 2:
-        raise InvalidInput(f"X must have two rows or more to compare, got {len(rows)}")
-    products = rows @ rows.T
-    mean_square = float(np.trace(products)) / len(rows)
-    apart = (np.square(products).sum() - np.square(np.diag(products)).sum()) / (len(rows) * (len(rows) - 1))
-    return mean_square**2 / float(apart) if apart > 0 else math.inf
-
-
 def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
     """Return -ln(e^(L/s) - 1): the margin that a mean logistic loss below L proves when a share s of points ties there.
 
@@ -141,3 +106,30 @@ def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
     if not 0 < on_margin <= 1:
         raise InvalidInput(f"must be a share above 0 and at most 1, got {on_margin}", field="on_margin")
     return -math.log(math.expm1(mean_loss / on_margin))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedMargin:
+    """Call x a training point where |Phi(x)| is at or above a lower bound C on the margin.
+
+    ``least_margin`` gives such a bound from the training loss.
+
+    References
+    ----------
+    Paper 004, Corollary 4.5 and Remark B.5.
+    """
+
+    least: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least < np.inf:
+            raise InvalidInput(f"must be > 0 and finite, got {self.least}", field="least")
+
+    @property
+    def threshold(self) -> float:
+        """C itself."""
+        return self.least
+
+    def score(self, outputs: ArrayLike) -> Floats:
+        """Return |Phi|."""
+        return np.abs(check_outputs(outputs, name="outputs"))

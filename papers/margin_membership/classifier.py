@@ -14,9 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from papers.margin_membership.logistic_loss import LogisticMarginLoss
 from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.fit import check_settings
-from tacit.models.margin.losses import LogisticMarginLoss, MarginLoss
+from tacit.models.margin.losses import MarginLoss
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
@@ -35,7 +36,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     initial_scale
         Norm of the first network.
     loss
-        ``LogisticMarginLoss()`` (the default: it bears points on the wrong side) or ``Exponential()``.
+        By default ``LogisticMarginLoss()``, which bears points on the wrong side.
 
     References
     ----------
@@ -54,7 +55,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         initial_scale: float = 1e-3,
         loss: MarginLoss | None = None,
         device: str = "cpu",
-        random_state: Any = None,  # noqa: ANN401
+        random_state: Any = None,
     ) -> None:
         self.width = width
         self.steps = steps
@@ -63,7 +64,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401
+    def fit(self, X: Any, y: Any) -> Self:
         """Train on points of two classes."""
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
@@ -91,22 +92,22 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return Phi of each row: above 0 is the second class."""
         check_is_fitted(self)
         return self.network_(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return 1/(1 + e^-Phi) and its complement: an order, not calibrated chances."""
         positive = expit(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

@@ -5,15 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from papers.margin_membership.theory.orthogonal import Orthogonality, least_margin, measure_orthogonality
+from tacit.models.margin.coverage import MarginCoverage, bound_outputs, effective_dimension, judge_coverage
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory.kernel import bound_outputs, judge_coverage
-from tacit.models.theory.orthogonal import (
-    MarginCoverage,
-    Orthogonality,
-    effective_dimension,
-    least_margin,
-    measure_orthogonality,
-)
 from tacit.privacy import InvalidInput
 
 
