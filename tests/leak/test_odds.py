@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.leak.flags import odds_changes
+from tacit.leak.flags import odds_changes, worst_first
 from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
 from tacit.privacy import InvalidInput
 
@@ -44,6 +44,18 @@ def test_a_rare_label_is_found_at_a_large_epsilon(epsilon):
         assert worst.name == "class 1"
         assert worst.share == 0.004
         assert worst.suspicion > 0.2
+
+
+def test_of_classes_that_are_exposed_alike_the_rarest_comes_first():
+    for seed in range(20):
+        assert measured(rare(3000, 30), 1, np.random.default_rng(seed))[0].name == "class 1"
+
+
+def test_a_rare_class_of_which_little_is_known_does_not_hide_a_leak():
+    sure = OddsChange.from_counts("many", found=500, rows=1000, mistaken=50, others=1000, share=0.5, level=0.95)
+    unknown = OddsChange.from_counts("few", found=2, rows=10, mistaken=40, others=1000, share=0.01, level=0.95)
+    assert unknown.odds_interval.high > sure.odds_interval.low > unknown.odds
+    assert [change.name for change in worst_first([unknown, sure])] == ["many", "few"]
 
 
 def test_suspicion_is_what_bayes_says():

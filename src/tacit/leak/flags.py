@@ -12,7 +12,7 @@ from tacit.leak.intervals import Interval, check_level, lower_limit, upper_limit
 from tacit.leak.odds import OddsChange
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["odds_changes"]
+__all__ = ["odds_changes", "worst_first"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
@@ -78,7 +78,23 @@ def odds_changes(
         )
         for name, classes in groups.items()
     ]
-    return tuple(sorted(found, key=lambda change: (-change.odds_interval.low, -change.odds)))
+    return worst_first(found)
+
+
+def worst_first(changes: Sequence[OddsChange]) -> tuple[OddsChange, ...]:
+    """Order by harm: the change with the largest lower end first, or a rarer class that the flags expose as much.
+
+    A class counts as exposed as much if its own change reaches that lower end. Randomized response, for example,
+    changes the odds of every class alike, and the rarest class is the one that people are harmed by.
+    """
+    left, ordered = list(changes), []
+    while left:
+        surest = max(left, key=lambda change: (change.odds_interval.low, change.odds))
+        alike = [change for change in left if change.odds >= surest.odds_interval.low]
+        worst = min([surest, *alike], key=lambda change: change.share)
+        left.remove(worst)
+        ordered.append(worst)
+    return tuple(ordered)
 
 
 def _groups(counts: NDArray[np.int64], names: Sequence[object], shares: Array) -> dict[str, list[int]]:
