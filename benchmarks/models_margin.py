@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
-from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.polish import polish_network
+from tacit.models.margin.train import initial_network, train
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.files import write_atomically
 
@@ -57,8 +57,8 @@ def case(dimension: int, seed: int, *, width: int, steps: int) -> list[dict[str,
     rng = np.random.default_rng([dimension, seed])
     X, y = on_sphere(rng, 20, dimension), rng.choice([-1.0, 1.0], size=20)
     start = initial_network(width=width, dimension=dimension, scale=1e-3, rng=rng)
-    [trained], seconds = timed(lambda: train([(X, y)], [start], steps=steps))
-    network = trained.network.scaled(1 / float((y * trained.network(X)).min()))
+    (trained, _), seconds = timed(lambda: train(X, y, start, steps=steps))
+    network = trained.scaled(1 / float((y * trained(X)).min()))
     polished, polish_seconds = timed(lambda: polish_network(network, X, y))
     fresh = on_sphere(rng, FRESH, dimension)
     return [

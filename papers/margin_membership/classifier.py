@@ -15,9 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from papers.margin_membership.logistic_loss import LogisticMarginLoss
-from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.fit import check_settings
-from tacit.models.margin.losses import MarginLoss
+from tacit.models.margin.gradient import MarginLoss
+from tacit.models.margin.train import initial_network, train
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
@@ -79,10 +79,10 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         start = initial_network(width=self.width, dimension=rows.shape[1], scale=self.initial_scale, rng=rng)
         loss = LogisticMarginLoss() if self.loss is None else self.loss
-        [trained] = train([(rows, signs)], [start], steps=self.steps, loss=loss, device=self.device)
-        margin = float((signs * trained.network(rows)).min())
+        trained, _ = train(rows, signs, start, steps=self.steps, loss=loss, device=self.device)
+        margin = float((signs * trained(rows)).min())
         self.separated_ = margin > 0
-        self.network_ = trained.network.scaled(1 / margin) if self.separated_ else trained.network
+        self.network_ = trained.scaled(1 / margin) if self.separated_ else trained
         if not self.separated_:
             warnings.warn(
                 f"the network does not separate its training points after {self.steps} steps, so it has no margin: "

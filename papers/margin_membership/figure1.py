@@ -99,13 +99,13 @@ def run_dimension(plan: Plan, dimension: int, *, device: str) -> dict[str, Any]:
     neurons, outputs = starts(plan, dimension, rngs, device=device)
     basis = torch.linalg.qr(train.mT)[0]
     first = torch.bmm(neurons, basis)
-    gradient, losses = load("gradient"), load("losses")
+    gradient = load("gradient")
     found = gradient.ascend(
         torch.bmm(train, basis),
         labels,
         first,
         outputs,
-        loss=losses.ExponentialMarginLoss(),
+        loss=gradient.ExponentialMarginLoss(),
         steps=plan.steps_at(dimension),
     )
     neurons.baddbmm_(found.neurons - first, basis.mT)

@@ -6,12 +6,11 @@ import pytest
 import torch
 
 from papers.margin_membership.logistic_loss import LogisticMarginLoss
-from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.fit import NotSeparated, fit_margin
-from tacit.models.margin.gradient import ascend
-from tacit.models.margin.losses import ExponentialMarginLoss
+from tacit.models.margin.gradient import ExponentialMarginLoss, ascend
 from tacit.models.margin.polish import polish_network
+from tacit.models.margin.train import initial_network, train
 from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
@@ -174,17 +173,17 @@ class TestGradient:
         start = initial_network(width=6, dimension=9, scale=0.1, rng=rng)
         neurons = np.column_stack([start.weights, start.biases]) @ np.linalg.pinv(points) @ points
         start = TwoLayerReLU(weights=neurons[:, :-1], biases=neurons[:, -1], outputs=start.outputs)
-        [reduced] = train([(X, y)], [start], steps=60)
+        reduced, _ = train(X, y, start, steps=60)
         tensors = [torch.tensor(part)[None] for part in (points, y, neurons, start.outputs.copy())]
         whole = ascend(*tensors, loss=ExponentialMarginLoss(), steps=60)
-        assert y * reduced.network(X) == pytest.approx(whole.margins.numpy()[0], rel=1e-6)
+        assert y * reduced(X) == pytest.approx(whole.margins.numpy()[0], rel=1e-6)
 
     def test_the_part_outside_the_span_never_moves(self):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(4, 9)), np.array([1.0, -1, 1, -1])
         start = initial_network(width=6, dimension=9, scale=0.1, rng=rng)
-        [trained] = train([(X, y)], [start], steps=100)
-        moved = np.column_stack([trained.network.weights - start.weights, trained.network.biases - start.biases])
+        trained, _ = train(X, y, start, steps=100)
+        moved = np.column_stack([trained.weights - start.weights, trained.biases - start.biases])
         points = np.column_stack([X, np.ones(4)])
         inside = moved @ np.linalg.pinv(points) @ points
         assert np.abs(moved - inside).max() < 1e-10 * np.abs(moved).max()
@@ -193,8 +192,7 @@ class TestGradient:
         rng = np.random.default_rng(0)
         X, y = on_sphere(rng, 10, 20), rng.permutation([-1.0, 1.0] * 5)
         start = initial_network(width=50, dimension=20, scale=1e-3, rng=rng)
-        [trained] = train([(X, y)], [start], steps=500)
-        network = trained.network
+        network, _ = train(X, y, start, steps=500)
         imbalance = network.outputs**2 - (network.weights**2).sum(axis=1) - network.biases**2
         assert np.abs(imbalance).sum() < 0.02 * network.squared_norm
 
@@ -241,18 +239,6 @@ class TestFit:
     def test_kinks_must_be_free(self, fit, problem):
         assert fit.polished_certificate.kinks > 0
         assert kkt(fit.polished, *problem, tolerance=0.0).residual > 0.05
-
-    def test_a_batch_is_what_each_network_is_alone(self):
-        rng = np.random.default_rng(5)
-        problems = [(on_sphere(rng, n, d), rng.permutation([0, 1] * (n // 2))) for n, d in ((6, 4), (10, 40), (8, 8))]
-        problems = [(X, 2.0 * y - 1.0) for X, y in problems]
-        starts = [initial_network(width=40, dimension=X.shape[1], scale=1e-3, rng=rng) for X, _ in problems]
-        together = train(problems, starts, steps=150)
-        for (X, y), start, one in zip(problems, starts, together, strict=True):
-            [alone] = train([(X, y)], [start], steps=150)
-            assert one.network(X) == pytest.approx(alone.network(X), rel=1e-6)
-            assert one.network.weights == pytest.approx(alone.network.weights, abs=1e-6)
-            assert one.below_at == alone.below_at
 
     def test_any_two_labels(self, problem, fit):
         X, y = problem

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.margin.batch import TrainedBatch, initial_network, train
 from tacit.models.margin.certificate import KktCertificate, kkt
 from tacit.models.margin.labels import check_points, signs_of
-from tacit.models.margin.losses import MarginLoss
 from tacit.models.margin.polish import polish_network
+from tacit.models.margin.train import initial_network, train
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.models.margin.gradient import MarginLoss
 
 __all__ = ["MarginFit", "NotSeparated", "check_settings", "fit_margin"]
 
@@ -99,8 +102,25 @@ def fit_margin(
     check_settings(width=width, steps=steps, initial_scale=initial_scale)
     rows, signs = _check_problem(X, y)
     start = initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
-    [trained] = train([(rows, signs)], [start], steps=steps, loss=loss, device=device, report=report)
-    return _fit_of(trained, rows, signs, steps=steps, polish=polish, tolerance=tolerance)
+    trained, below_at = train(rows, signs, start, steps=steps, loss=loss, device=device, report=report)
+    margins = signs * trained(rows)
+    if not margins.min() > 0:
+        raise NotSeparated(
+            f"X is not separated: {int((margins <= 0).sum())} of {len(rows)} points are on the wrong side after "
+            f"{steps} steps; raise width, steps or initial_scale"
+        )
+    network = trained.scaled(1 / margins.min())
+    certificate = kkt(network, rows, signs, tolerance=tolerance)
+    polished = polish_network(network, rows, signs) if polish else None
+    return MarginFit(
+        network=network,
+        certificate=certificate,
+        polished=polished,
+        polished_certificate=None if polished is None else kkt(polished, rows, signs),
+        steps=steps,
+        below_at=below_at,
+        shortfall=_shortfall(certificate, steps, below_at),
+    )
 
 
 def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
@@ -111,35 +131,6 @@ def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
         raise InvalidInput(f"must be at least 1, got {steps}", field="steps")
     if not 0 < initial_scale < np.inf:
         raise InvalidInput(f"must be > 0, got {initial_scale}", field="initial_scale")
-
-
-def _fit_of(
-    trained: TrainedBatch,
-    rows: NDArray[np.float64],
-    signs: NDArray[np.float64],
-    *,
-    steps: int,
-    polish: bool,
-    tolerance: float,
-) -> MarginFit:
-    margins = signs * trained.network(rows)
-    if not margins.min() > 0:
-        raise NotSeparated(
-            f"X is not separated: {int((margins <= 0).sum())} of {len(rows)} points are on the wrong side after "
-            f"{steps} steps; raise width, steps or initial_scale"
-        )
-    network = trained.network.scaled(1 / margins.min())
-    certificate = kkt(network, rows, signs, tolerance=tolerance)
-    polished = polish_network(network, rows, signs) if polish else None
-    return MarginFit(
-        network=network,
-        certificate=certificate,
-        polished=polished,
-        polished_certificate=None if polished is None else kkt(polished, rows, signs),
-        steps=steps,
-        below_at=trained.below_at,
-        shortfall=_shortfall(certificate, steps, trained.below_at),
-    )
 
 
 def _shortfall(certificate: KktCertificate, steps: int, below_at: int | None) -> str | None:

@@ -8,15 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-# nothing of tacit is imported: benchmarks load this file where only NumPy and PyTorch are installed
+# nothing of tacit is imported: Figure 1 of the paper loads this file where only NumPy and PyTorch are installed
 import torch
 
-if TYPE_CHECKING:
-    from tacit.models.margin.losses import MarginLoss
+__all__ = ["ExponentialMarginLoss", "MarginAscent", "MarginLoss", "ascend"]
 
-__all__ = ["MarginAscent", "ascend"]
+
+class MarginLoss(Protocol):
+    """A loss of margins q_i = y_i Phi(x_i), by its logarithm."""
+
+    def log_sum(self, margins: torch.Tensor) -> torch.Tensor:
+        """Return log sum_i l(q_i) over the last axis."""
+
+    def weights(self, margins: torch.Tensor) -> torch.Tensor:
+        """Return -d log_sum / d q_i."""
+
+    def threshold(self, points: int) -> float:
+        """Return the log of the sum below which gradient flow is proved to converge to a KKT point."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialMarginLoss:
+    """l(q) = e^-q.
+
+    References
+    ----------
+    Paper 004, Theorem 2.1: L < 1/n, that is a sum below 1, for then every point is on its side.
+    """
+
+    def log_sum(self, margins: torch.Tensor) -> torch.Tensor:
+        """Return log sum_i e^-q_i."""
+        return margins.neg().logsumexp(-1)
+
+    def weights(self, margins: torch.Tensor) -> torch.Tensor:
+        """Return e^-q_i / sum_k e^-q_k."""
+        return margins.neg().softmax(-1)
+
+    def threshold(self, points: int) -> float:  # noqa: ARG002
+        """Return log 1 = 0."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,15 +86,15 @@ def ascend(
     moves theta by more than ``longest`` |theta|: small networks grow slowly enough to turn. Momentum is dropped
     where the loss rose.
 
-    Points are coordinates of (x_i, 1), of shape (networks, points, rank); signs have shape (networks, points), 0 for a
-    row that is padding; neurons (networks, width, rank) and outputs (networks, width) are where to begin.
+    Points are coordinates of (x_i, 1), of shape (networks, points, rank); signs have shape (networks, points); neurons
+    (networks, width, rank) and outputs (networks, width) are where to begin.
 
     References
     ----------
     Nacson et al. (2019) and Lyu and Li (2020), Section 5: rates proportional to 1/L; Ji, Srebro and Telgarsky (2021):
     momentum for margins.
     """
-    padding, lengths = signs == 0, points.square().sum(2)
+    lengths = points.square().sum(2)
     threshold = loss.threshold(points.shape[1])
     speed_neurons, speed_outputs = torch.zeros_like(neurons), torch.zeros_like(outputs)
     below_at = torch.full_like(signs[:, 0], -1, dtype=torch.long)
@@ -70,7 +102,7 @@ def ascend(
     neurons, outputs = neurons.clone(), outputs.clone()
     for step in range(steps + 1):
         hidden = torch.bmm(points, neurons.mT).clamp_(min=0)
-        margins = (signs * torch.bmm(hidden, outputs[:, :, None])[:, :, 0]).masked_fill_(padding, torch.inf)
+        margins = signs * torch.bmm(hidden, outputs[:, :, None])[:, :, 0]
         before, value = value, loss.log_sum(margins)
         below_at = torch.where((below_at < 0) & (value < threshold), step, below_at)
         if step == steps:

@@ -122,14 +122,14 @@ def margin_snapshots(
 
     Momentum starts again at each snapshot, so the path is a little slower.
     """
-    from tacit.models.margin.batch import initial_network, train
     from tacit.models.margin.labels import check_points, signs_of
+    from tacit.models.margin.train import initial_network, train
 
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))
     chunk, left = check_count(every, name="every"), check_count(steps, name="steps")
     network = initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
     while left > 0:
-        [trained] = train([(rows, signs)], [network], steps=min(chunk, left))
-        network, left = trained.network, left - chunk
+        network, _ = train(rows, signs, network, steps=min(chunk, left))
+        left -= chunk
         yield network
