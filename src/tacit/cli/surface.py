@@ -124,97 +124,81 @@ def _table(given: Mapping[str, Any]) -> Any:  # noqa: ANN401
 def learn_command(
     surface: str,
     *,
-    extras: Sequence[inspect.Parameter] = (),
     reading: Sequence[inspect.Parameter] = (),
     unused: Collection[str] = (),
     data: Any = words.DATA,  # noqa: ANN401
 ) -> Callable[..., None]:
     """Return ``tacit SURFACE learn`` without its unused options; ``data`` is how the option --data is read."""
-    methods = import_module(f"tacit.{surface}.methods").LearnMethod
-
-    def learn(**given: Any) -> None:  # noqa: ANN401
-        given = {**dict.fromkeys(unused), **given}
-        method, sources = _method(methods, given["method"]), [given[name] for name in ("release", "data", "test")]
-        with _checked(given, "data", "test", sources=sources, suffix=".joblib") as to:
-            module = import_module(f"tacit.{surface}")
-            with show_progress("steps") as report:
-                model = module.learn(
-                    _read_release(module, given, reading),
-                    data=given["data"],
-                    test=given["test"],
-                    features=tuple(split_words(given["features"] or "")),
-                    method=method,
-                    **{name: given[name] for name in ("hold_out",) if name not in unused},
-                    rng=rng_of(given["seed"]),
-                    progress=report,
-                    **{extra.name: given[extra.name] for extra in extras},
-                )
-            if to is not None:
-                write_model(model, to.path, force=given["force"])
-            print_model(model, to, as_json=given["as_json"])
-
     parameters = [
-        option("release", words.RELEASE),
         option("data", data, None),
         option("test", words.TEST, None),
         option("features", words.FEATURES, ""),
-        option("method", _method_option(methods), None),
+        _method_option(surface, "learn"),
         option("hold_out", words.HOLD_OUT, 0.2),
-        *extras,
-        *reading,
-        option("out", words.OUT, None),
-        option("force", words.FORCE, False),
-        option("seed", words.RUN_SEED, None),
-        option("as_json", AsJson, False),
     ]
-    return _command(learn, surface, [one for one in parameters if one.name not in unused])
+    wanted = [one for one in parameters if one.name not in unused]
+    return _reader_command(surface, "learn", wanted, reading, write=write_model, show=print_model, suffix=".joblib")
 
 
 def attack_command(
     surface: str,
     *,
-    extras: Sequence[inspect.Parameter] = (),
     reading: Sequence[inspect.Parameter] = (),
     data: Any = words.DATA,  # noqa: ANN401
 ) -> Callable[..., None]:
     """Return ``tacit SURFACE attack``; ``data`` is how the surface's option --data is read."""
-    methods = import_module(f"tacit.{surface}.methods").AttackMethod
-
-    def attack(**given: Any) -> None:  # noqa: ANN401
-        method, sources = _method(methods, given["method"]), [given[name] for name in ("release", "data", "truth")]
-        with _checked(given, "data", "truth", sources=sources, suffix=".parquet") as to:
-            module = import_module(f"tacit.{surface}")
-            with show_progress("steps") as report:
-                leak = module.attack(
-                    _read_release(module, given, reading),
-                    data=given["data"],
-                    truth=given["truth"],
-                    method=method,
-                    level=given["level"],
-                    rng=rng_of(given["seed"]),
-                    progress=report,
-                    **{extra.name: given[extra.name] for extra in extras},
-                )
-            if to is not None:
-                write_guesses(leak, to.path, force=given["force"])
-            print_leak(leak, to, as_json=given["as_json"])
-        if leak.facts.get("randomized_as_claimed") is False:
-            raise typer.Exit(1)
-
     parameters = [
-        option("release", words.RELEASE),
         option("data", data, None),
         option("truth", words.TRUTH, None),
-        option("method", _method_option(methods), None),
+        _method_option(surface, "attack"),
         option("level", words.LEVEL, 0.95),
-        *extras,
+    ]
+    return _reader_command(
+        surface, "attack", parameters, reading, write=write_guesses, show=print_leak, suffix=".parquet"
+    )
+
+
+def _reader_command(
+    surface: str,
+    side: str,
+    own: Sequence[inspect.Parameter],
+    reading: Sequence[inspect.Parameter],
+    *,
+    write: Callable[..., None],
+    show: Callable[..., None],
+    suffix: str,
+) -> Callable[..., None]:
+    """Return the command of a side that reads a release; its own options are the keywords of the side."""
+    tables = [one.name for one in own if one.name in ("data", "test", "truth")]
+
+    def command(**given: Any) -> None:  # noqa: ANN401
+        keywords = {one.name: given[one.name] for one in own}
+        if given["method"] is not None:
+            keywords["method"] = read_choice(_methods(surface, side), given["method"], field="method")
+        if "features" in keywords:
+            keywords["features"] = tuple(split_words(keywords["features"] or ""))
+        with _checked(given, tables, suffix=suffix) as to:
+            module = import_module(f"tacit.{surface}")
+            with show_progress("steps") as report:
+                release = _read_release(module, given, reading)
+                result = getattr(module, side)(release, **keywords, rng=rng_of(given["seed"]), progress=report)
+            if to is not None:
+                write(result, to.path, force=given["force"])
+            show(result, to, as_json=given["as_json"])
+        if getattr(result, "facts", {}).get("randomized_as_claimed") is False:
+            raise typer.Exit(1)
+
+    command.__name__ = side
+    parameters = [
+        option("release", words.RELEASE),
+        *own,
         *reading,
         option("out", words.OUT, None),
         option("force", words.FORCE, False),
         option("seed", words.RUN_SEED, None),
         option("as_json", AsJson, False),
     ]
-    return _command(attack, surface, parameters)
+    return _command(command, surface, parameters)
 
 
 def _command(
@@ -251,25 +235,25 @@ def _typer_option(setting: Setting, shown: str) -> Any:  # noqa: ANN401
     return typer.Option(setting.option, metavar=setting.metavar, help=" ".join(filter(None, sentences)))
 
 
-def _method_option(methods: Any) -> Any:  # noqa: ANN401
-    names = ", ".join(to_words(choice()) for choice in choices_of(methods))
-    return Annotated[str | None, typer.Option("--method", metavar="NAME[:KEY=VALUE,...]", help=f"One of: {names}.")]
+def _methods(surface: str, side: str) -> Any:  # noqa: ANN401
+    return getattr(import_module(f"tacit.{surface}.methods"), f"{side.title()}Method")
 
 
-def _method(methods: Any, text: str | None) -> Any:  # noqa: ANN401
-    return None if text is None else read_choice(methods, text, field="method")
+def _method_option(surface: str, side: str) -> inspect.Parameter:
+    names = ", ".join(to_words(choice()) for choice in choices_of(_methods(surface, side)))
+    shown = typer.Option("--method", metavar="NAME[:KEY=VALUE,...]", help=f"One of: {names}.")
+    return option("method", Annotated[str | None, shown], None)
 
 
 @contextmanager
-def _checked(
-    given: Mapping[str, Any], *tables: str, sources: Sequence[object], suffix: str
-) -> Iterator[Destination | None]:
+def _checked(given: Mapping[str, Any], tables: Sequence[str], *, suffix: str) -> Iterator[Destination | None]:
     """Check every path of learn or attack before anything is imported; return the output, if any."""
     check_exists(given["release"], "release", remedy="give the path of a release")
     check_tables(given, *tables)
     if given["out"] is None:
         yield None
         return
+    sources = [given["release"], *(given[table] for table in tables)]
     check_out(given["out"], *sources, written=format_of(suffix), force=given["force"])
     with Destination.of(given["out"], suffix=suffix, as_json=given["as_json"]) as to:
         yield to
