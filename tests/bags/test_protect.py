@@ -284,7 +284,7 @@ def test_exact_totals_are_not_paid_for_and_data_is_refused(people, ledger):
     assert isinstance(protect(people, exact).guarantee, NoGuarantee)
     with pytest.raises(InvalidInput, match="ledger must have a guarantee to charge for"):
         protect(people, exact, payment=Payment(ledger=ledger))
-    with pytest.raises(InvalidInput, match="data is not used by bags"):
+    with pytest.raises(InvalidInput, match="data must not be given: the table has all"):
         protect(people, exact, data=people)
 
 

@@ -150,7 +150,7 @@ def test_a_class_that_no_released_row_has_is_learned_from_the_transition():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"data": _table(2)}, "data has no use on this surface"),
+        ({"data": _table(2)}, "data must not be given"),
         ({"hold_out": 1.0}, r"hold_out must be in \[0, 1\), got 1.0"),
         ({"features": ["x99"]}, "features names no column 'x99'"),
         ({"method": "trees"}, "method must be one of fisher, got 'trees'"),

@@ -343,7 +343,7 @@ def test_classes_keep_their_sizes_in_whatever_order_they_are_listed():
 
 
 def test_data_has_no_use():
-    with pytest.raises(InvalidInput, match="data has no use on this surface"):
+    with pytest.raises(InvalidInput, match="data must not be given"):
         protect(_table(), _plan(), data=_table())
 
 

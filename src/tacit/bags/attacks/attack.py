@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from tacit.bags.methods import AttackMethod, TotalsAttack
 from tacit.bags.releases.release import Release, UsedRows
 from tacit.data import read_rows
 from tacit.leak import Interval, Leak
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
@@ -30,7 +29,7 @@ __all__ = ["attack"]
 Floats = NDArray[np.float64]
 
 
-@checked
+@checked()
 def attack(
     release: Release | str | os.PathLike[str],
     *,
@@ -40,7 +39,7 @@ def attack(
     method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Leak:
     """Find the labels that the totals determine, and guess every other label.
 
@@ -50,22 +49,10 @@ def attack(
 
     Parameters
     ----------
-    release
-        A release of bags, or its folder.
     data
         The features of the rows that the bags were made from. Default: those of ``truth``.
-    truth
-        The table that was protected.
-    before
-        Beliefs (rows x classes) after an earlier release, instead of a model of the features.
     method
         ``TotalsAttack(limit, whole)``.
-    level
-        Confidence of the intervals.
-    rng
-        Splits the rows that the baseline attacker learns from.
-    progress
-        Called with the components of the totals that are solved, and those known so far.
 
     Examples
     --------

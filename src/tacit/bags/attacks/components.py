@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from tacit.bags.attacks.propagation import propagate
 from tacit.bags.attacks.row_space import fix_by_row_space
 from tacit.bags.attacks.search import ENUMERATE, search
 from tacit.bags.attacks.system import TotalsSystem
+from tacit.privacy.edge import Progress
 
 __all__ = ["SearchLimits", "SolvedSystem", "solve"]
 
@@ -57,7 +58,7 @@ def solve(
     system: TotalsSystem,
     *,
     effort: SearchLimits | None = None,
-    progress: Callable[[int, int], None] = lambda _a, _b: None,
+    progress: Progress = lambda _a, _b: None,
 ) -> SolvedSystem:
     """Fix every variable that the constraints fix, as far as ``effort`` goes."""
     limits = effort or SearchLimits()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +17,12 @@ from tacit.bags.attacks.propagation import nested_differences
 from tacit.bags.attacks.row_space import combinations
 from tacit.bags.attacks.system import RowCells, collapse, system_of
 from tacit.bags.partition import BagTotals
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["DeterminedLabels", "determined", "labels_from_sums", "labels_from_totals"]
 
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.bags import read_columns
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         release: BagTotals,
         features: Any,  # noqa: ANN401
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> AdditiveModel:
         """Train from a release and the features of the rows that it was made from; labels are not read.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -18,7 +18,7 @@ from tacit.bags.releases.release import Release
 from tacit.data import open_table
 from tacit.data.view import TableView
 from tacit.leak.model_report import ModelReport
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["learn"]
 
 Model = AdditiveModel | RandomBagModel
-Progress = Callable[[int, int], None]
 
 
 class _TrainingInputs(NamedTuple):
@@ -38,7 +37,7 @@ class _TrainingInputs(NamedTuple):
     progress: Progress | None
 
 
-@checked
+@checked()
 def learn(
     release: Release | str | os.PathLike[str],
     *,
@@ -54,12 +53,8 @@ def learn(
 
     Parameters
     ----------
-    release
-        A release of bags, or its folder.
     data
         The rows that the bags were made from, in their order for random bags.
-    test
-        Rows with true labels in the plan's label column, to evaluate the model by.
     features
         For random bags: the columns that the model sees. Default: all but the label.
     method
@@ -67,8 +62,6 @@ def learn(
     hold_out, rng
         Not used: bags cannot be split into rows, so the model is evaluated by the released totals, and training is
         deterministic.
-    progress
-        Called with the trees grown and all trees.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +21,11 @@ from tacit.bags.learners.processes import TrainingProcesses
 from tacit.bags.learners.training import BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
+from tacit.privacy.edge import Progress
 
 __all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network"]
 
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
 from tacit.data.queries import column_of
 from tacit.data.view import TableView
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.noise import Grid
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedPartitions", "curate", "state_guarantee"]
 
-Progress = Callable[[int, int], None]
 FeatureSet = tuple[Feature, ...]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +17,7 @@ from tacit.data.persons import draw_seed, limit_rows
 from tacit.data.queries import count_rows, is_ordered
 from tacit.data.rows import read_batches
 from tacit.data.view import TableView
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedBags", "PrivateRows"]
 
-Progress = Callable[[int, int], None]
 _BATCH_ROWS = 1 << 20
 
 

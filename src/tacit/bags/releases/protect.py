@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ from tacit.bags.releases.release import Release, guarantee_of
 from tacit.data.locations import files_read
 from tacit.data.rows import parse_once
 from tacit.privacy.delivery import ReleaseRequest, deliver
-from tacit.privacy.edge import checked
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.targets import Target, check_target
 
@@ -27,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
-@checked
+@checked(data="the table has all that is released")
 def protect(
     table: object,
     plan: Plan,
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Release the label totals of bags of rows, and nothing else of the private column.
 
@@ -48,18 +46,8 @@ def protect(
     ----------
     table
         The private table: what ``open_table`` takes, or a Spark table.
-    plan
-        Which bags, totals of what, and the guarantee.
-    data
-        Not used by bags.
     out
         The folder to write; None returns a release in memory.
-    payment
-        The ledger to charge before anything is drawn.
-    rng
-        Default: the operating system's generator. A seeded one marks the release as seeded.
-    progress
-        Called with the partitions read and all partitions.
 
     Examples
     --------
@@ -71,8 +59,6 @@ def protect(
     >>> release.totals.partitions[0].keys["city"].to_pylist()
     ['bonn', 'oslo']
     """
-    if data is not None:
-        raise InvalidInput("is not used by bags: the table has all that is released", field="data")
     check_target(out, plan, sources=files_read(table), payment=payment)
     generator = system_rng() if rng is None else rng
     with open_rows(table) as opened:

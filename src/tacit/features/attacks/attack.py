@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import numpy as np
 
@@ -11,51 +10,38 @@ from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.methods import AttackMethod
 from tacit.features.releases.release import Release
 from tacit.leak import Leak
-from tacit.privacy.edge import checked
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
 __all__ = ["attack"]
 
 
-@checked
+@checked(before="the attacks guess rows, not labels")
 def attack(
     release: Release | str | os.PathLike[str],
     *,
     data: object = None,
     truth: object = None,
-    before: object = None,
+    before: object = None,  # noqa: ARG001
     method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Leak:
     """Measure what a release of features reveals about the rows behind it.
 
     Parameters
     ----------
-    release
-        A release of rows or of class totals, or its path.
     data
         For membership: rows that were never used, drawn as the protected ones were.
     truth
         For linkage and membership: the protected table, its rows in the order of the release.
-    before
-        Has no use on this surface.
     method
         ``Linkage()``, ``RowMembership()`` or ``Canaries()``. Default: membership with ``data``, linkage with ``truth``
         alone, canaries with neither, for class totals, which have no rows to attack, and where rows of persons were
         left out, so that the order of ``truth`` is not the release's.
-    level
-        Confidence of the intervals and of the bound on epsilon.
-    rng
-        Splits rows and draws the noise of canaries.
-    progress
-        Called with rows done and rows in all.
     """
-    if before is not None:
-        raise InvalidInput("has no use on this surface: the attacks guess rows, not labels", field="before")
     target = AttackedFeatures(
         release=Release.open(release), data=data, truth=truth, level=level, rng=rng or system_rng(), progress=progress
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from tacit.features.methods import AttackMethod, Canaries, Linkage, RowMembership
 from tacit.features.releases.outside_table import read_features
 from tacit.features.releases.release import Release
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["AttackedFeatures"]
@@ -25,7 +25,7 @@ class AttackedFeatures:
     truth: object
     level: float
     rng: np.random.Generator
-    progress: Callable[[int, int], None] | None
+    progress: Progress | None
 
     def default_method(self) -> AttackMethod:
         """Return the method for what is given; totals, and rows out of order, have canaries alone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.attacks.released_rows import ReleasedRows
 from tacit.features.methods import Linkage
 from tacit.leak import Leak, OddsChange, leak_from_guesses
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["link", "link_rows", "linkage_leak"]
@@ -33,9 +33,7 @@ def link(_: Linkage, target: AttackedFeatures) -> Leak:
     return replace(leak, guesses=pa.table({"linked_row": linked, "right": linked == order}))
 
 
-def link_rows(
-    released: ReleasedRows, candidates: ArrayLike, *, progress: Callable[[int, int], None] | None = None
-) -> NDArray[np.int64]:
+def link_rows(released: ReleasedRows, candidates: ArrayLike, *, progress: Progress | None = None) -> NDArray[np.int64]:
     """Return for each released row the candidate that is most likely behind it: the nearest in units of the noise.
 
     Under Gaussian noise and no prior the nearest is the most likely. The order of the rows is not used: anyone who

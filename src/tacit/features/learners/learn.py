@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from tacit.features.releases.outside_table import read_labeled
 from tacit.features.releases.release import Release
 from tacit.leak.model_report import ModelReport
 from tacit.leak.performance import ClassPerformance, judge_classes
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -30,28 +30,22 @@ Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-@checked
+@checked(data="the release is all that is learned from")
 def learn(
     release: Release | str | os.PathLike[str],
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     test: object = None,
     features: Sequence[str] = (),
     method: LearnMethod | str | None = None,
     hold_out: float = 0.2,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> LearnedModel:
     """Learn a classifier of clean rows from a release, corrected for its noise.
 
     Parameters
     ----------
-    release
-        A release of rows or of class totals, or its path.
-    data
-        Has no use on this surface.
-    test
-        Clean rows with true labels in the plan's label column, to evaluate on.
     features
         Some of the released features; default: all. The learner takes a matrix in this order.
     method
@@ -59,16 +53,12 @@ def learn(
     hold_out
         The share of released rows, noisy as they are, that are evaluated by their released labels where there is no
         test; the classifier that is returned learns from them too.
-    rng
-        Chooses the rows that are held out.
 
     Returns
     -------
     LearnedModel
         Predicts rows of a table like the private one; its ``learner`` is a :class:`FisherClassifier`.
     """
-    if data is not None:
-        raise InvalidInput("has no use on this surface: the release is all that is learned from", field="data")
     if not 0 <= hold_out < 1:
         raise InvalidInput(f"must be in [0, 1), got {hold_out!r}", field="hold_out")
     released = Release.open(release)

@@ -25,11 +25,11 @@ from tacit.data.rows import parse_once
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.plan import Plan
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["FeatureTable", "Progress"]
 
-Progress = Callable[[int, int], None]
 
 _CELLS = 1 << 25  # of a batch: 256 MiB as float64
 _ROWS = 1 << 16  # of a batch at most

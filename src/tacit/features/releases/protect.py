@@ -12,11 +12,10 @@ from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.selected import Batches, SelectedColumns
 from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
-from tacit.features.releases.feature_table import FeatureTable, Progress
+from tacit.features.releases.feature_table import FeatureTable
 from tacit.features.releases.release import Release
 from tacit.privacy.delivery import ReleaseRequest, deliver
-from tacit.privacy.edge import checked
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import ReleaseHeader
 from tacit.privacy.rounding import check_delta
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
-@checked
+@checked(data="a release of features depends on the table alone")
 def protect(
     table: object,
     plan: Plan,
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
@@ -50,20 +49,8 @@ def protect(
 
     Parameters
     ----------
-    table
-        What ``tacit.data.open_table`` takes.
-    plan
-        What is released, and under which guarantee.
-    data
-        Has no use on this surface.
-    out
-        Where to write; None returns the release in memory.
     payment
         The ledger to charge. It recognizes the table by all its columns, or by its labels where the unit is a label.
-    rng
-        Default: the operating system's generator, for a real release.
-    progress
-        Called with the rows done and the rows in all, over both readings.
 
     Examples
     --------
@@ -78,8 +65,6 @@ def protect(
     >>> release.features, release.totals.sums.shape
     (('a',), (2, 1))
     """
-    if data is not None:
-        raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
     check_target(out, plan, sources=files_read(table), payment=payment)
     rng = system_rng() if rng is None else rng
     source = FeatureTable.of(table, plan, rng=rng)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +11,14 @@ from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.methods import AttackMethod, Bayes
 from tacit.labels.releases.release import Release
 from tacit.leak import Leak
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
 __all__ = ["attack"]
 
 
-@checked
+@checked()
 def attack(
     release: Release | str | os.PathLike[str],
     *,
@@ -29,29 +28,19 @@ def attack(
     method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Leak:
     """Guess each label from the release, the features of its rows, and what was known before.
 
     Parameters
     ----------
-    release
-        The labels, or the path of their release.
     data
         The rows of the release, whose features the attacker has. Default: the columns released beside the labels.
     truth
         The table that was protected, to count correct guesses. Without it only the notes have the attacker's
         expectations.
-    before
-        Beliefs after an earlier release, (rows, classes) probabilities, instead of a model of the features.
     method
         Default: ``bayes``. ``canaries`` reads ``truth`` alone.
-    level
-        Confidence of the intervals.
-    rng
-        Splits rows and seeds models.
-    progress
-        Called with the steps done and the steps in all.
 
     Returns
     -------

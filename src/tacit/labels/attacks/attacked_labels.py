@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from tacit.data import Encoder
 from tacit.data.names import check_present
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["AttackedLabels"]
@@ -28,7 +28,7 @@ class AttackedLabels:
     before: ArrayLike | None
     level: float
     rng: np.random.Generator
-    progress: Callable[[int, int], None]
+    progress: Progress
 
     def true_rows(self) -> pa.Table:
         """Return the protected rows, in the order of the release."""

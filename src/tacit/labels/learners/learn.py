@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,18 +22,17 @@ from tacit.labels.releases.release import Release
 from tacit.leak.model_report import ModelReport, Performance
 from tacit.leak.number_performance import judge_numbers
 from tacit.leak.performance import judge_classes
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
 __all__ = ["learn"]
 
-Progress = Callable[[int, int], None]
 Rows = NDArray[np.int64]
 
 
-@checked
+@checked()
 def learn(
     release: Release | str | os.PathLike[str],
     *,
@@ -49,8 +48,6 @@ def learn(
 
     Parameters
     ----------
-    release
-        The labels, or the path of their release.
     data
         The rows of the release, in its order, or with a column to match them by where it has none. Default: the
         columns that were released beside the labels.
@@ -63,10 +60,6 @@ def learn(
         Default: ``denoised`` for classes, ``regressor`` for numbers.
     hold_out
         The share of rows to evaluate on without ``test``, by released labels, inside the guarantee. 0: no evaluation.
-    rng
-        Splits rows and seeds learners.
-    progress
-        Called with the fits done and the fits in all.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
 from tacit.labels.methods import Denoised, Regressor, TwinRepresentation
+from tacit.privacy.edge import Progress
 
 __all__ = ["denoised_learner", "number_learner", "twins_learner"]
 
-Progress = Callable[[int, int], None]
 
 _DENOISE: dict[str, Denoise] = {
     "forward": Forward(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import Source, SparkSource, spark_frame
 from tacit.privacy.delivery import ReleaseRequest, deliver
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import TableMember
@@ -33,15 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
-Progress = Callable[[int, int], None]
 
-
-@checked
+@checked(data="labels are randomized from the table alone")
 def protect(
     table: object,
     plan: Plan,
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
@@ -58,18 +56,8 @@ def protect(
     table
         What ``tacit.data.open_table`` takes, or a Spark frame: workers then randomize the labels where they are. Rows
         without an order (Spark, a database) must be released beside a column to match them by.
-    plan
-        The plan of the release.
-    data
-        Not used.
     out
         The Parquet file to write, completely or not at all; None returns the release in memory.
-    payment
-        The ledger to charge before anything is drawn.
-    rng
-        Default: the operating system's. A seeded generator makes a seeded release, which is never to be published.
-    progress
-        Called with the rows done and the rows in all.
 
     Raises
     ------
@@ -86,8 +74,6 @@ def protect(
     >>> release.table.column_names, str(release.guarantee)
     (['age', 'label'], 'epsilon 1 for one label')
     """
-    if data is not None:
-        raise InvalidInput("must not be given: labels are randomized from the table alone", field="data")
     source = _open(table)
     generator = system_rng() if rng is None else rng
     columns = _columns(plan, source)

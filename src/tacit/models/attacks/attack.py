@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,25 +11,24 @@ from tacit.leak import Leak
 from tacit.models.attacks.attacked_release import AttackedRelease
 from tacit.models.methods import AttackMethod
 from tacit.models.releases.release import Release
-from tacit.privacy.edge import checked
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
 __all__ = ["attack"]
 
 
-@checked
+@checked(before="membership is not a belief about labels")
 def attack(
     release: Release | str | os.PathLike[str],
     *,
     data: object = None,
     truth: object = None,
-    before: object = None,
+    before: object = None,  # noqa: ARG001
     method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Leak:
     """Measure how well an attack finds the rows that a model was trained on.
 
@@ -46,8 +44,6 @@ def attack(
         ``margin`` (the default for a network trained to its margin, and for a homogeneous two-layer ReLU network of
         which nothing is known), ``loss`` (else), ``lira``, ``rmia``, or ``reconstruct``, which needs neither ``truth``
         nor ``data``.
-    rng
-        Draws the rows that choose a threshold, and shadow models.
 
     Examples
     --------
@@ -61,8 +57,6 @@ def attack(
     >>> attack(release, truth=table, data=rows(400), rng=draw).roc.auc > 0.9
     True
     """
-    if before is not None:
-        raise InvalidInput("must not be given: membership is not a belief about labels", field="before")
     target = AttackedRelease(
         release=Release.open(release),
         truth=truth,

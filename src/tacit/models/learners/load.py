@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
 
@@ -51,17 +51,17 @@ class ReleasedClassifier:
         return np.asarray(self.classes_[self.logits(X).argmax(axis=1)])
 
 
-@checked
+@checked(data="a released model is used unchanged")
 def learn(
     release: Release | str | os.PathLike[str],
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     test: object = None,
     features: Sequence[str] = (),
     method: LearnMethod | str | None = None,
     hold_out: float = 0.2,  # noqa: ARG001  # what was released holds no rows
     rng: np.random.Generator | None = None,  # noqa: ARG001  # nothing is drawn
-    progress: Callable[[int, int], None] | None = None,  # noqa: ARG001
+    progress: Progress | None = None,  # noqa: ARG001
 ) -> LearnedModel:
     """Load a released model, and evaluate it on test rows.
 
@@ -70,10 +70,6 @@ def learn(
     release
         A release, or the path of a model file, also of one that a learn command wrote. A pickle must be opened with
         ``Release.read(path, trust=True)``.
-    data
-        Not used here: nothing is trained.
-    test
-        Rows with true labels in the plan's label column.
     features
         The columns that a model from elsewhere takes, in its order; default: all columns of ``test`` but the label.
         A release of tacit names its own.
@@ -89,8 +85,6 @@ def learn(
     >>> model.predict(pd.DataFrame({"age": [10, 80]})), model.report_.accuracy
     (array(['no', 'yes'], dtype='<U3'), 1.0)
     """
-    if data is not None:
-        raise InvalidInput("must not be given: a released model is used unchanged", field="data")
     read_choice(LoadModel, method or LoadModel(), field="method")
     source = Release.open(release)
     if source.encoder is not None and features:

@@ -16,7 +16,7 @@ from tacit.models.points import TrainingPoints
 from tacit.models.releases.encoding import read_points
 from tacit.models.releases.release import Release, guarantee_of
 from tacit.privacy.delivery import ReleaseRequest, deliver
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
-@checked
+@checked(data="a model is trained on the table alone")
 def protect(
     table: object,
     plan: Plan,
     *,
-    data: object = None,
+    data: object = None,  # noqa: ARG001
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Train a model by the plan's mechanism, charged before the first step.
 
@@ -51,15 +51,9 @@ def protect(
 
     Parameters
     ----------
-    table
-        The private table: features of any type, and the label.
     out
         Where to write the model: .safetensors, .pt, .pth or .onnx; .joblib for trees and forest. None returns it in
         memory.
-    payment
-        The payment; None for a release that no ledger knows of.
-    rng
-        :func:`tacit.privacy.noise.system_rng` by default. A seeded one makes a release that is not private.
 
     Examples
     --------
@@ -69,8 +63,6 @@ def protect(
     >>> print(protect(table, plan))
     models by dp_sgd: epsilon 8, delta 1e-4 for one record
     """
-    if data is not None:
-        raise InvalidInput("must not be given: a model is trained on the table alone", field="data")
     _check_out(plan, out, table, payment)
     source = as_ibis(open_table(table))
     rng = system_rng() if rng is None else rng

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak, leak_from_guesses, odds_changes
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -45,7 +45,7 @@ _DESIGNS: dict[str, Callable[..., QueryDesign]] = {
 }
 
 
-@checked
+@checked()
 def attack(
     release: Release | str | os.PathLike[str],
     *,
@@ -55,7 +55,7 @@ def attack(
     method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Leak:
     """Count the labels that scores reveal.
 
@@ -69,19 +69,11 @@ def attack(
     data
         With answers: the submissions, in the order in which they were scored. With an offer: the features of the rows,
         from which the attacker believes what they say of the labels.
-    truth
-        The table that was protected.
     before
         (rows, classes): beliefs after an earlier release; default: from ``data``, or the class shares.
     method
         Of an offer: ``BestAttack()`` takes whatever recovers most; ``Digits()``, ``Joint()`` and ``Crowded()`` read
         labels one by one from scores without random noise.
-    level
-        Confidence of the intervals.
-    rng
-        Draws the attacker's choices and the played host's noise.
-    progress
-        Called with the submissions made and those planned.
 
     Examples
     --------
@@ -152,7 +144,7 @@ def _attack_offer(
     *,
     method: AttackMethod | str | None,
     rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> AttackResult:
     chosen = read_choice(AttackMethod, method or BestAttack(), field="method")
     if not _has_classes(labels):
@@ -191,7 +183,7 @@ def _attack_numbers(
     method: AttackMethod,
     *,
     rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> AttackResult:
     if not isinstance(method, BestAttack):
         raise InvalidInput(f"must be best for labels that are numbers, got {method.name}", field="method")

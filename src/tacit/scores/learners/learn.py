@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
@@ -86,17 +86,17 @@ class ChosenSubmission:
         return given[self.report_.choice.index]
 
 
-@checked
+@checked(test="a choice depends on the scores alone", features="a choice depends on the scores alone")
 def learn(
     release: Release | str | os.PathLike[str],
     *,
     data: object = None,
-    test: object = None,
-    features: Sequence[str] = (),
+    test: object = None,  # noqa: ARG001
+    features: Sequence[str] = (),  # noqa: ARG001
     method: LearnMethod | str | None = None,
     hold_out: float = 0.2,  # noqa: ARG001
     rng: np.random.Generator | None = None,  # noqa: ARG001
-    progress: Callable[[int, int], None] | None = None,  # noqa: ARG001
+    progress: Progress | None = None,  # noqa: ARG001
 ) -> ChosenSubmission:
     """Choose the submission of best released score.
 
@@ -108,8 +108,6 @@ def learn(
         The answers to two submissions or more, or their path.
     data
         The submissions in the order in which they were scored; default: they are called by their numbers.
-    test, features, hold_out, rng, progress
-        Have no use on this surface.
     method
         ``BestScore(within=0.01)``, written ``best:within=0.01``.
 
@@ -126,9 +124,6 @@ def learn(
     All: submission 1 0.1584, submission 2 0.009148, submission 3 0.09058.
     With probability at least 99.9% it is within 0.02 of the best in the Brier score on these 1,000 rows...
     """
-    for name, given in (("test", test is not None), ("features", bool(features))):
-        if given:
-            raise InvalidInput("has no use on this surface: a choice depends on the scores alone", field=name)
     opened = Release.open(release)
     names = _names(opened, sources_of(data))
     within = read_choice(LearnMethod, method or BestScore(), field="method").within

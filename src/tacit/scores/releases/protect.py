@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.data.locations import files_read
 from tacit.privacy.delivery import ReleaseRequest, deliver
-from tacit.privacy.edge import checked
+from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
-AttackProgress = Callable[[int, int], None]
 
-
-@checked
+@checked()
 def protect(
     table: object,
     plan: Plan,
@@ -42,7 +40,7 @@ def protect(
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
-    progress: AttackProgress | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Score submissions and release the scores as the plan's policy answers them; without any, make an offer.
 
@@ -54,20 +52,10 @@ def protect(
     ----------
     table
         The labels: what ``tacit.data.open_table`` takes. A column ``id`` names the rows.
-    plan
-        What is released, and under which guarantee.
     data
         One submission or a list of them: tables with the column ``id`` if the labels have it, and one column of
         predictions, or one for each class, in the order of the classes or named by them. They are answered in their
         order, at most ``plan.submissions``. None: an offer, which reveals nothing of the labels.
-    out
-        Where to write; None returns the release in memory.
-    payment
-        The ledger to charge for the answers.
-    rng
-        Default: the operating system's generator, for a real release.
-    progress
-        Called with the submissions answered and those in all.
 
     Examples
     --------
@@ -135,7 +123,7 @@ def _draw(
     submissions: Sequence[NDArray[np.float64]],
     *,
     rng: np.random.Generator,
-    progress: AttackProgress | None,
+    progress: Progress | None,
 ) -> Release:
     measured = [labels.measure(predictions) for predictions in submissions]
     answers = []
