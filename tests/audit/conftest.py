@@ -53,8 +53,9 @@ def finding():
 
     def make(guarantee, guesses, truth, **parts):
         made = Finding(
-            surface="labels", data="made up", column="ill", rows=len(truth), setting="a release", guarantee=guarantee,
-            told="It tells", remedy="stop", utility=share_utility("accuracy", [True], [True], truth=[0]),
+            surface="labels", data="made up", column="ill", subject="ill", rows=len(truth), setting="a release",
+            guarantee=guarantee, told="It tells", remedy="stop",
+            utility=share_utility("accuracy", [True], [True], truth=[0]),
             leak=replace(leak_from_guesses(guesses, truth, baseline=0.5), changes=_change(guesses, truth)), seconds=0.0,
         )  # fmt: skip
         return replace(made, **parts)

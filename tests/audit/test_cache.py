@@ -4,6 +4,7 @@ import stat
 import pyarrow as pa
 import pytest
 
+from tacit.audit import Finding
 from tacit.audit.cache import Cache
 from tacit.audit.source import Source
 from tacit.privacy import NoGuarantee
@@ -18,7 +19,7 @@ def test_what_is_kept_is_found(tmp_path, planned, finding):
     made = finding(NoGuarantee(reason="exact"), [0, 1], [0, 1])
     cache = Cache(tmp_path / "audit")
     cache.keep(name := cache.name(planned, seed=0), made)
-    assert Cache(tmp_path / "audit").find(name) == made
+    assert Cache(tmp_path / "audit").find(name, Finding) == made
 
 
 def test_every_cause_has_its_own_name(tmp_path, iris, planned, step_of):
@@ -82,7 +83,7 @@ def test_a_damaged_file_counts_as_none(tmp_path, planned, left):
     cache = Cache(tmp_path / "audit")
     name = cache.name(planned, seed=0)
     (tmp_path / "audit" / f"{name}.json").write_text(left)
-    assert cache.find(name) is None
+    assert cache.find(name, Finding) is None
 
 
 @pytest.mark.parametrize(
@@ -92,4 +93,4 @@ def test_a_finding_with_a_part_of_the_wrong_kind_counts_as_none(tmp_path, planne
     cache = Cache(tmp_path / "audit")
     name = cache.name(planned, seed=0)
     (tmp_path / "audit" / f"{name}.json").write_text(json.dumps({**result.findings[0].to_json(), key: value}))
-    assert cache.find(name) is None
+    assert cache.find(name, Finding) is None

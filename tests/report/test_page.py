@@ -1,11 +1,24 @@
 """What the page says, of which run, and that all of it is one file."""
 
+import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditPlan, AuditResult, Limits, Skipped, Step, Total, bundled_plan, faults, judge, run_audit
+from tacit.audit import (
+    AuditPlan,
+    AuditResult,
+    Limits,
+    ReleaseCost,
+    Skipped,
+    Step,
+    Total,
+    bundled_plan,
+    faults,
+    judge,
+    run_audit,
+)
 from tacit.audit.plan import planned_release
 from tacit.audit.source import bundled_source
 from tacit.audit.utility import share_utility
@@ -13,7 +26,7 @@ from tacit.leak import OddsChange
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.report import render_page
 from tacit.report.chart import draw_utility
-from tacit.report.page import _place
+from tacit.report.scale import Scale
 from tacit.report.tradeoff import draw_tradeoff
 
 
@@ -147,7 +160,9 @@ def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
 
 def test_the_total_says_what_it_assumes(labels):
     guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
-    page = render_page(replace(labels, totals=(Total(data="a table", guarantee=guarantee, releases=1),)))
+    page = render_page(
+        replace(labels, totals=(Total(data="a table", guarantee=guarantee, parts=(ReleaseCost("one", 1.0),)),))
+    )
     assert "<li>one team.</li>" in page
 
 
@@ -215,7 +230,7 @@ class TestTheTop:
 
     def test_everything_may_be_handed_out(self, labels):
         quiet = self.made(labels, 300, 250, Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        total = Total(data="x", guarantee=quiet.guarantee, releases=1)
+        total = Total(data="x", guarantee=quiet.guarantee, parts=(ReleaseCost(quiet.name, 1.0),))
         said = self.top(self.run_of(quiet, totals=(total,)))
         assert f"The planned release may be handed out. {quiet.reason}" in said
         assert "What to do: Make it at most once: the total privacy cost is epsilon 1 for one label." in said
@@ -266,10 +281,25 @@ class TestTheTop:
 
 class TestSuspicion:
     def test_a_rare_class_is_seen_on_the_axis(self):
-        places = [_place(share) for share in (0.0, 1e-4, 0.004, 0.5, 0.996, 1.0)]
+        axis = Scale.of_chances([0.0, 1.0])
+        places = [axis.place(share) for share in (0.0, 1e-4, 0.004, 0.5, 0.996, 1.0)]
         assert places == sorted(places)
-        assert (places[0], places[3], places[-1]) == (0.0, 50.0, 100.0)
-        assert 15 < places[2] < 25
+        assert (places[0], places[3], places[-1]) == pytest.approx((0.0, 0.5, 1.0))
+        assert 0.15 < places[2] < 0.25
+
+    @pytest.mark.parametrize("shown", [(0.5, 0.52), (0.02, 0.03), (0.97, 0.98)])
+    def test_a_small_difference_is_seen_where_nothing_large_is_shown(self, shown):
+        axis, whole = Scale.of_chances(shown), Scale.of_chances([0.0, 1.0])
+        assert axis.place(shown[1]) - axis.place(shown[0]) > 0.05
+        assert whole.place(shown[1]) - whole.place(shown[0]) < 0.03, "control: the axis of everything"
+        assert 2 <= len(axis.ticks) <= 8
+
+    @pytest.mark.parametrize(("odds", "ticks"), [([1.1, 0.9], 3), ([1, 12], 3), ([1, 4e5], 3), ([0.01, math.inf], 3)])
+    def test_a_scale_of_odds_fits_what_is_shown(self, odds, ticks):
+        axis = Scale.of_folds(odds)
+        assert len(axis.ticks) >= ticks
+        assert [axis.place(one) for one in sorted(odds)] == sorted(axis.place(one) for one in odds)
+        assert 0 < axis.place(1.0) <= 1
 
     def test_each_class_has_its_picture_and_every_term_its_entry(self, labels):
         page = render_page(labels)

@@ -2,11 +2,14 @@
 
 from tacit.audit.answer import Permission, State
 from tacit.audit.config import read_plan
+from tacit.audit.faults import faults
 from tacit.audit.finding import Finding
-from tacit.audit.limits import Limits, faults
+from tacit.audit.joint import JointFinding
+from tacit.audit.limits import Limits
 from tacit.audit.plan import SURFACES, AuditPlan, Step, bundled_plan
-from tacit.audit.result import AuditResult, Skipped, Total
+from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.run import run_audit
+from tacit.audit.total import ReleaseCost, Total
 from tacit.audit.tracking import log_audit
 from tacit.audit.utility import Utility
 from tacit.audit.verdict import Verdict, judge
@@ -16,8 +19,10 @@ __all__ = [
     "AuditPlan",
     "AuditResult",
     "Finding",
+    "JointFinding",
     "Limits",
     "Permission",
+    "ReleaseCost",
     "Skipped",
     "State",
     "Step",

@@ -8,23 +8,9 @@ from tacit.audit.answer import Permission, State
 from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK, percent
 from tacit.leak import Leak
+from tacit.privacy.plan import Plan
 
 __all__ = ["advise", "tell_leak", "tell_rates"]
-
-_ADD_NOISE = {
-    "labels": "randomize them, at epsilon 1 for one label",
-    "bags": "add noise, such as epsilon 1 for one label, and release larger bags",
-    "features": "release class totals with noise, or noisy rows, instead",
-    "scores": "answer with Laplace noise, at epsilon 1 for all submissions together",
-    "models": "train with DP-SGD, such as epsilon 3 for one record, or serve predictions instead of weights",
-}
-_MORE_USE = {
-    "labels": "or release totals of groups",
-    "bags": "or form larger bags",
-    "features": "or release class totals, of more rows per class",
-    "scores": "or answer fewer submissions",
-    "models": "or train on more rows",
-}
 
 
 def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
@@ -54,18 +40,17 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def advise(finding: Finding) -> str:
+def advise(finding: Finding, plan: Plan) -> str:
     """Return what to do, as the second half of that sentence."""
     epsilon, utility = finding.epsilon, finding.utility
     if finding.state is State.VIOLATED:
         return "its guarantee is violated, so release nothing by this mechanism until the fault is found"
     if epsilon is None:
-        noise = _ADD_NOISE[finding.surface]
-        return noise if finding.answer is Permission.NO else f"but nothing is guaranteed, so {noise}"
-    if utility.worthless or (finding.surface == "scores" and utility.interval.low <= utility.blind):
+        return plan.safer if finding.answer is Permission.NO else f"but nothing is guaranteed, so {plan.safer}"
+    if utility.worthless:
         return (
             f"but {utility.measure} is {percent(utility.protected)}, and {percent(utility.blind)} takes no data, so "
-            f"allow more than epsilon {epsilon:g}, {_MORE_USE[finding.surface]}"
+            f"allow more than epsilon {epsilon:g}, {plan.more_useful}"
         )
     if epsilon > WEAK:
         return f"epsilon {epsilon:g} guarantees next to nothing, so lower it to 1 or so"

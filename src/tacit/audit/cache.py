@@ -6,15 +6,17 @@ import hashlib
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
 import tacit
 from tacit import __version__
-from tacit.audit.finding import Finding
+from tacit.audit.judged import Judged
 from tacit.audit.plan import Step
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
@@ -23,6 +25,7 @@ from tacit.privacy.files import write_atomically
 __all__ = ["Cache", "NoCache", "default_folder"]
 
 _KEY = "key"
+Found = TypeVar("Found", bound=Judged)
 _MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounting", "duckdb", "torch", "opacus")
 
 
@@ -35,15 +38,15 @@ def default_folder() -> Path:
 class NoCache:
     """Keeps nothing."""
 
-    def name(self, step: Step, *, seed: int | None) -> str:  # noqa: ARG002
+    def name(self, *steps: Step, seed: int | None, about: Sequence[str] = ()) -> str:  # noqa: ARG002
         """Return no name."""
         return ""
 
-    def find(self, name: str) -> Finding | None:  # noqa: ARG002
+    def find(self, name: str, kind: type[Found]) -> Found | None:  # noqa: ARG002
         """Find nothing."""
         return None
 
-    def keep(self, name: str, finding: Finding) -> None:
+    def keep(self, name: str, finding: Judged) -> None:
         """Keep nothing."""
 
 
@@ -71,22 +74,23 @@ class Cache(NoCache):
                 f"the cache {folder} cannot be used: {error.strerror}; choose another, or none"
             ) from None
 
-    def name(self, step: Step, *, seed: int | None) -> str:
-        """Return the name of a finding."""
-        digest = hashlib.blake2b(key=self._key, digest_size=20)
-        about = [__version__, _code(), _makers(), step.source.name, step.source.features, step.plan.request(), seed]
-        digest.update(json.dumps(about, sort_keys=True).encode() + b"\0")
-        digest.update(_bytes_of(step.source))
+    def name(self, *steps: Step, seed: int | None, about: Sequence[str] = ()) -> str:
+        """Return the name of the finding about some releases of one table."""
+        digest, source = hashlib.blake2b(key=self._key, digest_size=20), steps[0].source
+        code = [__version__, _code(), _makers()]
+        asked = [source.name, source.features, source.groups, seed, [step.plan.request() for step in steps], [*about]]
+        digest.update(json.dumps([*code, *asked], sort_keys=True).encode() + b"\0")
+        digest.update(_bytes_of(source))
         return digest.hexdigest()
 
-    def find(self, name: str) -> Finding | None:
+    def find(self, name: str, kind: type[Found]) -> Found | None:
         """Return a cached finding; one that cannot be read counts as none."""
         try:
-            return Finding.from_json(json.loads(self._path(name).read_bytes()))
+            return kind.from_json(json.loads(self._path(name).read_bytes()))
         except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
             return None
 
-    def keep(self, name: str, finding: Finding) -> None:
+    def keep(self, name: str, finding: Judged) -> None:
         """Store a finding; a full disk must not lose it for the report."""
         try:
             with write_atomically(self._path(name), force=True, mode=0o600) as file:
@@ -107,7 +111,7 @@ class Cache(NoCache):
 
 def _bytes_of(source: Source) -> memoryview:
     """Return the table unchanged: as numbers, a missing value and its column's mean would be equal."""
-    columns = source.table.select([source.label, *source.features]).combine_chunks().replace_schema_metadata()
+    columns = source.table.combine_chunks().replace_schema_metadata()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, columns.schema) as stream:
         stream.write_table(columns)

@@ -24,7 +24,7 @@ from tacit.privacy.settings import read_value, settings_of
 __all__ = ["read_plan"]
 
 _TABLES: dict[str, dict[str, Any]] = {
-    "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "rows": int},
+    "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "groups": str, "rows": int},
     "audit": {"epsilons": tuple[float, ...], "delta": float, "per_day": int},
     "limits": {"odds": float, "advantage": float, "epsilon": float},
 }
@@ -152,7 +152,7 @@ class _Reader:
         if ("file" in data) == ("bundled" in data):
             both = "bundled" if "bundled" in data else None
             raise self._fault("data", "there must be either a file or the name of a bundled table", both)
-        for key in ("label", "features", "rows"):
+        for key in ("label", "features", "groups", "rows"):
             if "bundled" in data and key in data:
                 raise self._fault("data", "contradicts bundled, whose table has its own label and features", key)
         if "bundled" not in data and "label" not in data:
@@ -163,11 +163,11 @@ class _Reader:
             raise self._fault("data", str(error), _blamed(str(error), data)) from None
 
     def _read(self, data: Mapping[str, Any]) -> Source:
-        size = {"most_rows": data["rows"]} if "rows" in data else {}
-        features = data.get("features", ())
+        given = {"most_rows": data["rows"]} if "rows" in data else {}
+        given |= {name: data[name] for name in ("features", "groups") if name in data}
         elsewhere = is_location(data["file"]) or data["file"].startswith("bundled:")
         place = data["file"] if elsewhere else self._path.parent / data["file"]
-        return check_size(source_from_file(place, label=data["label"], features=features, **size))
+        return check_size(source_from_file(place, label=data["label"], **given))
 
     def _releases(self, surface: str) -> list[Mapping[str, Any]]:
         given = self._document.get(surface, [])

@@ -11,22 +11,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
 from tacit.audit.commands import ATTACK, BOUND, LEARN, PROTECT, SURE
 from tacit.audit.finding import Finding
+from tacit.audit.groups import changes_by_group
 from tacit.audit.model_utility import model_utility
 from tacit.audit.plan import Step
 from tacit.audit.score_utility import order_utility
 from tacit.audit.split import RowSplit
 from tacit.audit.utility import Utility
-from tacit.leak import Leak
+from tacit.leak import Leak, OddsChange
 from tacit.privacy.noise import system_rng
 from tacit.privacy.releases import Release
 from tacit.privacy.trial import Part
 
-__all__ = ["measure"]
+__all__ = ["MadeRelease", "measure"]
 
 Tell = Callable[[str], None]
 
@@ -43,42 +44,61 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
     tell(f"{step.surface}: {setting}")
     start = time.perf_counter()
     with TemporaryDirectory(prefix="tacit-") as folder:
-        measured = _Measured(step, step.rows(seed), seed=seed, folder=Path(folder))
-        leak, utility, guarantee = measured.leak(), measured.utility(), measured.release.guarantee
+        made = MadeRelease(step, step.rows(seed), seed=seed, folder=Path(folder))
+        leak, utility = made.leak(), made.utility()
+    source, trial = step.source, step.plan.trial()
+    groups: tuple[OddsChange, ...] = ()
+    if source.groups is not None and trial.tells == "label":
+        classes = step.plan.classes or source.classes
+        groups = changes_by_group(leak, made.rows.protected, label=source.label, groups=source.groups, classes=classes)
     found = Finding(
         surface=step.surface,
-        data=step.source.name,
+        data=source.name,
         column=step.plan.label,
-        rows=step.source.rows,
+        subject=step.plan.label if trial.tells == "label" else "",
+        rows=source.rows,
         setting=setting,
-        guarantee=guarantee,
-        leak=replace(leak, roc=None, guesses=None, after=None),  # without what has a number per row
+        guarantee=made.release.guarantee,
+        leak=replace(leak, roc=None, guesses=None, before=None, after=None),  # without what has a number per row
+        groups=groups,
         utility=utility,
         told=tell_leak(leak),
         remedy="",
         certain=int(leak.facts.get("determined", 0)),
         seconds=time.perf_counter() - start,
     )
-    return replace(found, remedy=advise(found))
+    return replace(found, remedy=advise(found, step.plan))
 
 
-class _Measured:
-    """A release in its file, and the rows it was made from."""
+class MadeRelease:
+    """A release in its file, and the rows it was made from.
 
-    def __init__(self, step: Step, rows: RowSplit, *, seed: int | None, folder: Path) -> None:
-        self._step, self._rows, self._seed = step, rows, seed
+    Parameters
+    ----------
+    first_draw
+        The number of the first of its draws.
+    """
+
+    def __init__(self, step: Step, rows: RowSplit, *, seed: int | None, folder: Path, first_draw: int = 0) -> None:
+        self._step, self.rows, self._seed, self._first = step, rows, seed, first_draw
         self._surface: Any = import_module(f"tacit.{step.surface}")
         path = folder / f"release{step.plan.suffix}"
         self._surface.protect(rows.protected, step.plan, out=path, rng=self._rng(PROTECT))
         self.release: Release = self._surface.Release.read(path)
 
+    def attack(self, *, before: NDArray[np.float64] | None = None) -> Leak:
+        """What the attack measures, from the beliefs after another release or from none."""
+        trial = self._step.plan.trial()
+        given = self._given(trial.attack) | ({} if before is None else {"before": before})
+        leak: Leak = self._surface.attack(self.release, **given, method=trial.method, rng=self._rng(ATTACK))
+        return leak
+
     def leak(self) -> Leak:
         """What the attack measures, with the bound of the second attack where there is one."""
-        trial = self._step.plan.trial()
-        given = self._given(trial.attack)
-        leak: Leak = self._surface.attack(self.release, **given, method=trial.method, rng=self._rng(ATTACK))
+        trial, leak = self._step.plan.trial(), self.attack()
         if trial.bound is None:
             return leak
+        given = self._given(trial.attack)
         proved = self._surface.attack(self.release, **given, method=trial.bound, level=SURE, rng=self._rng(BOUND))
         return replace(leak, bound=proved.bound, method=f"{leak.method}; {proved.notes[0].rstrip('.')}")
 
@@ -88,11 +108,11 @@ class _Measured:
         if trial.learn is None:
             return order_utility(self._step, self._rng(LEARN))
         model = self._surface.learn(self.release, **self._given(trial.learn), rng=self._rng(LEARN))
-        return model_utility(model, self._rows, self._step.plan)
+        return model_utility(model, self.rows, self._step.plan)
 
-    def _given(self, parts: Mapping[str, Part]) -> dict[str, pa.Table]:
-        return {name: self._rows.part(part) for name, part in parts.items()}
+    def _given(self, parts: Mapping[str, Part]) -> dict[str, Any]:
+        return {name: self.rows.part(part) for name, part in parts.items()}
 
     def _rng(self, draw: int) -> np.random.Generator:
-        seed = self._step.seed(self._seed, draw=draw)
+        seed = self._step.seed(self._seed, draw=self._first + draw)
         return system_rng() if seed is None else np.random.default_rng(seed)

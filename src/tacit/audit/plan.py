@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit.audit.limits import Limits
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.split import RowSplit, split_rows
@@ -22,7 +25,6 @@ SURFACES = ("labels", "bags", "features", "scores", "models")
 """What can be released, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-_ENCODED = ("features", "models")  # they read every other column, unless features are named
 _NO_LIMITS = Limits()
 _EVERY = ("*", "all")  # words that mean all columns
 
@@ -61,10 +63,23 @@ class Step:
         """The surface of the release."""
         return self.plan.surface
 
+    @property
+    def name(self) -> str:
+        """The surface and what is released, in words."""
+        return f"{self.surface}: {self.plan.describe()}"
+
     def rows(self, seed: int | None) -> RowSplit:
         """Return the rows that are protected and those that are withheld; without a seed, the same ones each time."""
-        named = [column for _, column in _named_columns(self.plan) if column not in _EVERY]
-        return split_rows(self.source, withheld=self.plan.trial().withheld, seed=seed or 0, known=named)
+        return split_rows(self.source, withheld=self.plan.trial().withheld, seed=seed or 0, known=self._columns)
+
+    def all_rows(self, places: NDArray[np.int64]) -> RowSplit:
+        """Return all rows in this order, as rows that are protected."""
+        whole = split_rows(self.source, withheld="none", seed=0, known=self._columns)
+        return replace(whole, inside=places)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [column for _, column in _named_columns(self.plan) if column not in _EVERY]
 
     @property
     def folder(self) -> str:
@@ -121,6 +136,13 @@ class AuditPlan:
         """The surfaces that occur, in order."""
         return tuple(dict.fromkeys(step.surface for step in self.steps))
 
+    def by_table(self) -> Iterator[tuple[Step, ...]]:
+        """Yield the releases of each table that has several."""
+        for source in dict.fromkeys(step.source for step in self.steps):
+            steps = tuple(step for step in self.steps if step.source is source)
+            if len(steps) > 1:
+                yield steps
+
     def only(self, surfaces: Sequence[str]) -> AuditPlan:
         """Return the plan for some surfaces only; none means all."""
         unknown = [name for name in surfaces if name not in SURFACES]
@@ -168,12 +190,9 @@ def bundled_plan() -> AuditPlan:
 
 def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
     """Return a surface's plan for a table, which supplies what the keys leave out, such as its label."""
-    own: dict[str, Any] = {"label": source.label}
-    if surface in _ENCODED and len(source.features) + 1 < source.table.num_columns:
-        own["features"] = list(source.features)
-    if surface == "bags" and len(source.classes) > 2:
-        own["totals"] = "classes"
-    return plan_type(surface).from_json({**own, **keys})
+    named = source.features if len(source.features) + 1 < source.table.num_columns else ()
+    plan = plan_type(surface)
+    return plan.for_table(keys, label=source.label, features=named, classes=len(source.classes))
 
 
 def _named_columns(plan: Plan) -> Iterator[tuple[str, str]]:

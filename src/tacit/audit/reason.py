@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
-from tacit.audit.answer import State
-from tacit.audit.words import fold, in_odds, percent, span
-from tacit.leak import OddsChange
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee
+from typing import TYPE_CHECKING
 
-__all__ = ["reason_by_odds"]
+from tacit.audit.answer import State, most_exposed
+from tacit.audit.words import fold, in_odds, percent, proved, span
+from tacit.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from tacit.audit.judged import Judged
+    from tacit.leak import OddsChange
+
+__all__ = ["explain"]
 
 
-def reason_by_odds(
-    state: State, change: OddsChange | None, *, suspected: str, guarantee: AnyGuarantee, limit: float
-) -> str:
-    """Compare the change of odds of the class that decides with its limit.
-
-    Parameters
-    ----------
-    change
-        The class that decides; None if the attack measures none.
-    suspected
-        What a flagged person is suspected of.
-    """
-    ends = f"and the limit is {limit:g}-fold"
-    if state is State.GUARANTEED:
-        allowed = f"{guarantee} allows the odds to change {in_odds(guarantee)}"
+def explain(found: Judged) -> str:
+    """Say what decides: a violated guarantee, determined labels, or the change of odds of the most exposed class."""
+    if found.measured is State.VIOLATED:
+        bound = proved(found.leak.epsilon_lower_bound)
+        return f"The guarantee is {found.guarantee}, but the attack shows that epsilon is {bound}."
+    if found.measured is State.DETERMINED:
+        return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain."
+    ends = f"and the limit is {found.limit:g}-fold"
+    if found.measured is State.GUARANTEED:
+        allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"
         return f"By guarantee: {allowed}, {ends}; there are too few rows to check it."
+    change = most_exposed(found.exposures, limit=found.limit)
     if change is None:
         return f"The attack measures no change of odds, {ends}."
+    return _by_odds(found, change, ends)
+
+
+def _by_odds(found: Judged, change: OddsChange, ends: str) -> str:
     low, high = fold(change.odds_interval.low), fold(change.odds_interval.high)
-    told = f"{_suspicion(change, suspected)}: the odds change"
-    if state is State.ABOVE:
+    told = f"{_suspicion(change, found.suspected(change))}: the odds change"
+    if found.measured is State.ABOVE:
         return f"{told} at least {low}-fold, {ends}."
-    if state is State.BELOW:
-        bare = "" if isinstance(guarantee, Guarantee) else "; nothing is guaranteed, so a better attack may find more"
-        return f"{told} at most {high}-fold, {ends}{bare}."
+    if found.measured is State.BELOW:
+        held = isinstance(found.guarantee, Guarantee)
+        return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
     return (
         f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {low}-fold to {high}-fold, {ends}."
     )
+
+
+_BARE = "; nothing is guaranteed, so a better attack may find more"
 
 
 def _suspicion(change: OddsChange, suspected: str) -> str:

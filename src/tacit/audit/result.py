@@ -8,54 +8,13 @@ from typing import Any
 
 from tacit.audit.answer import Permission
 from tacit.audit.finding import Finding
+from tacit.audit.joint import JointFinding
+from tacit.audit.judged import Judged
+from tacit.audit.total import Total
 from tacit.audit.words import WEAK
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 
-__all__ = ["AuditResult", "Skipped", "Total"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
-    """The total privacy cost of all planned releases of one data set, for one label.
-
-    Parameters
-    ----------
-    guarantee
-        The composed guarantee; none if one of the releases has none.
-    bare
-        Those without a guarantee for a label, in words.
-    rest
-        The total cost of the others, if there are both.
-    """
-
-    data: str
-    guarantee: AnyGuarantee
-    releases: int
-    bare: tuple[str, ...] = ()
-    rest: AnyGuarantee | None = None
-
-    def __str__(self) -> str:
-        made = f"All {self.releases} releases" if self.releases != 1 else "The one release"
-        return f"{made} of {self.data}: {self.guarantee}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        rest = None if self.rest is None else self.rest.to_json()
-        plain = {"data": self.data, "guarantee": self.guarantee.to_json(), "releases": self.releases}
-        return {**plain, "bare": [*self.bare], "rest": rest}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Total:
-        """Read back what :meth:`to_json` wrote."""
-        rest = document["rest"]
-        return cls(
-            data=document["data"],
-            guarantee=guarantee_from_json(document["guarantee"]),
-            releases=document["releases"],
-            bare=tuple(document["bare"]),
-            rest=None if rest is None else guarantee_from_json(rest),
-        )
+__all__ = ["AuditResult", "Skipped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +33,10 @@ class AuditResult:
     ----------
     findings
         The planned releases, in the plan's order.
+    together
+        The releases of each table as one, where attacks on them can be combined.
     curve
-        The same surfaces at other epsilons.
+        The planned releases at other epsilons.
     totals
         The total privacy cost of the planned releases of each data set.
     version, date
@@ -92,6 +53,7 @@ class AuditResult:
     version: str
     date: str
     seed: int | None
+    together: tuple[JointFinding, ...] = ()
     curve: tuple[Finding, ...] = ()
     totals: tuple[Total, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -107,6 +69,18 @@ class AuditResult:
     def worst(self) -> Finding | None:
         """The most harmful planned release."""
         return next(iter(self.ranked), None)
+
+    @property
+    def worse_together(self) -> JointFinding | None:
+        """The releases that are more harmful together than each by itself; None if there are none."""
+        worse = [joint for joint in self.together if joint.state.harm < joint.alone.harm]
+        return min(worse, key=lambda joint: joint.state.harm, default=None)
+
+    @property
+    def most_harmful(self) -> Judged | None:
+        """What the verdict is about: the most harmful release, or several together that are worse than each of them."""
+        found = [one for one in (self.worst, self.worse_together) if one is not None]
+        return min(found, key=lambda one: one.state.harm, default=None)
 
     @property
     def missing(self) -> int:
@@ -138,6 +112,7 @@ class AuditResult:
             "planned": self.planned,
             "command": self.command,
             "findings": [finding.to_json() for finding in self.findings],
+            "together": [joint.to_json() for joint in self.together],
             "curve": [finding.to_json() for finding in self.curve],
             "totals": [total.to_json() for total in self.totals],
             "skipped": [asdict(skipped) for skipped in self.skipped],
@@ -150,6 +125,7 @@ class AuditResult:
             return cls(
                 **{name: document[name] for name in ("version", "date", "seed", "planned", "command")},
                 findings=tuple(Finding.from_json(finding) for finding in document["findings"]),
+                together=tuple(JointFinding.from_json(joint) for joint in document["together"]),
                 curve=tuple(Finding.from_json(finding) for finding in document["curve"]),
                 totals=tuple(Total.from_json(total) for total in document["totals"]),
                 skipped=tuple(Skipped(**skipped) for skipped in document["skipped"]),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tacit import __version__
 from tacit.audit.advice import advise, tell_leak
-from tacit.audit.answer import ODDS_LIMIT
+from tacit.audit.answer import ODDS_LIMIT, Permission
 from tacit.audit.cache import NoCache
 from tacit.audit.commands import commands_of
 from tacit.audit.finding import Finding
+from tacit.audit.joint import JointFinding
 from tacit.audit.measure import measure
 from tacit.audit.plan import AuditPlan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
+from tacit.audit.together import attack_together
 from tacit.audit.total import add_up
 from tacit.privacy.errors import InvalidInput, MissingExtra
 from tacit.privacy.rounding import check_count
@@ -50,20 +53,25 @@ def run_audit(
         check_count(seed, name="seed", least=0)
     run = _Run(plan=planned, seed=seed, cache=cache or NoCache(), progress=progress)
     findings: list[Finding] = []
+    together: list[JointFinding] = []
     curve: list[Finding] = []
     points = tuple(_points(planned, run.skipped))
+    tables = tuple(planned.by_table())
     try:
-        run.start(len(planned.steps) + len(points))
+        run.start(len(planned.steps) + len(tables) + len(points))
         for finding in run.each(planned.steps):
             findings.append(finding)  # noqa: PERF402 (Ctrl-C keeps what is in the list)
-        for finding in run.each(points, planned=False):
+        for joint in run.joint(tables, findings):
+            together.append(joint)  # noqa: PERF402
+        for finding in run.points(points):
             curve.append(finding)  # noqa: PERF402
     except KeyboardInterrupt:
         run.skipped.append(Skipped(surface="the rest", reason="the run was interrupted"))
     return AuditResult(
         findings=tuple(findings),
+        together=tuple(together),
         curve=tuple(curve),
-        totals=add_up(findings, delta=planned.delta),
+        totals=add_up(findings, delta=planned.delta, budget=planned.limits.epsilon),
         skipped=tuple(dict.fromkeys(run.skipped)),
         version=__version__,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -73,18 +81,33 @@ def run_audit(
     )
 
 
-def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[Step]:
-    """Return every planned surface at every epsilon of the curve: its first release with an epsilon, or its first."""
-    first: dict[str, Step] = {}
-    for step in sorted(plan.steps, key=lambda step: step.plan.epsilon is None):
-        first.setdefault(step.surface, step)
+def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[tuple[Step, Step]]:
+    """Yield every planned release that has an epsilon with the same one at every epsilon of the curve.
+
+    A surface whose releases have none has the curve of its first. Releases that differ by epsilon share a curve.
+    """
+    seen = set()
     for surface in plan.surfaces:
-        step = first[surface]
-        try:
-            for epsilon in plan.epsilons:
-                yield step.at(epsilon)
-        except InvalidInput as error:  # the planned release can be made without noise, and not with it
-            skipped.append(Skipped(surface=f"the curve of {surface}", reason=str(error)))
+        steps = [step for step in plan.steps if step.surface == surface]
+        for step in [step for step in steps if step.plan.epsilon is not None] or steps[:1]:
+            try:
+                points = [step.at(epsilon) for epsilon in plan.epsilons]
+            except InvalidInput as error:  # the planned release can be made without noise, and not with it
+                skipped.append(Skipped(surface=f"the curve of {surface}", reason=str(error)))
+                continue
+            for point in points:
+                if (asked := (point.source.name, point.plan.request())) not in seen:
+                    seen.add(asked)
+                    yield step, point
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Learners warn of small classes and slow convergence; their accuracy is measured here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,37 +123,70 @@ class _Run:
     def start(self, parts: int) -> None:
         self.parts = parts
 
-    def each(self, steps: Iterable[Step], *, planned: bool = True) -> Iterator[Finding]:
+    def each(self, steps: Iterable[Step]) -> Iterator[Finding]:
         for step in steps:
-            finding = self._one(step) if planned else self._point(step)
+            finding = self._one(step)
             self.done += 1
             if finding is not None:
                 yield finding
 
-    def _point(self, step: Step) -> Finding | None:
-        """Return a point of a curve; if none can be made, the planned releases are kept."""
-        curve = f"the curve of {step.surface}"
-        if any(skipped.surface == curve for skipped in self.skipped):
-            return None
+    def points(self, points: Iterable[tuple[Step, Step]]) -> Iterator[Finding]:
+        """Yield the points of curves; if one cannot be made, the planned releases are kept."""
+        for planned, point in points:
+            curve = f"the curve of {planned.surface}"
+            if not any(skipped.surface == curve for skipped in self.skipped):
+                try:
+                    yield from (replace(one, curve=planned.name) for one in [self._one(point)] if one is not None)
+                except InvalidInput as error:
+                    self.skipped.append(Skipped(surface=curve, reason=str(error)))
+            self.done += 1
+
+    def joint(self, tables: Iterable[Sequence[Step]], findings: Sequence[Finding]) -> Iterator[JointFinding]:
+        """Yield what the releases of each table leak together, and then those that are not refused by themselves."""
+        no = {(found.data, found.name) for found in findings if found.answer is Permission.NO}
+        for steps in tables:
+            refused = [step for step in steps if (step.source.name, step.name) in no]
+            for left_out in [[], refused] if refused else [[]]:
+                joint = self._joint(steps, left_out)
+                if joint is not None:
+                    yield self._compared(joint, findings)
+            self.done += 1
+
+    def _joint(self, steps: Sequence[Step], refused: Sequence[Step]) -> JointFinding | None:
+        """Return what some releases leak together; if that cannot be measured, they are kept."""
+        name = self.cache.name(*steps, about=[step.name for step in refused], seed=self.seed)
+        kept = self.cache.find(name, JointFinding)
+        if kept is not None:
+            return kept
+        made = [step for step in steps if not any(skipped.surface == step.surface for skipped in self.skipped)]
         try:
-            return self._one(step)
-        except InvalidInput as error:
-            self.skipped.append(Skipped(surface=curve, reason=str(error)))
+            with _quietly():
+                joint = attack_together(made, delta=self.plan.delta, seed=self.seed, tell=self._tell, refused=refused)
+        except ValueError as error:
+            reason = str(error).partition("\n")[0]
+            self.skipped.append(Skipped(surface=f"all releases of {steps[0].source.name} together", reason=reason))
             return None
+        if joint is not None:
+            self.cache.keep(name, joint)
+        return joint
+
+    def _compared(self, joint: JointFinding, findings: Sequence[Finding]) -> JointFinding:
+        """Add the limit, and the worst of the releases by itself."""
+        own = [found for found in findings if found.data == joint.data and found.name in joint.releases]
+        worst = min(own, key=lambda found: (found.state.harm, -found.exposed), default=None)
+        judged = replace(joint, limit=self.plan.limits.odds or ODDS_LIMIT)
+        return judged if worst is None else replace(judged, alone=worst.state, reason_alone=worst.reason)
 
     def _one(self, step: Step) -> Finding | None:
         surface = step.surface
         if any(skipped.surface == surface for skipped in self.skipped):
             return None
         name = self.cache.name(step, seed=self.seed)
-        kept = self.cache.find(name)
+        kept = self.cache.find(name, Finding)
         if kept is not None:
             return self._of_this_plan(kept, step)
         try:
-            with warnings.catch_warnings():
-                # learners warn of small classes and slow convergence; their accuracy is measured here
-                warnings.simplefilter("ignore", UserWarning)
-                warnings.simplefilter("ignore", RuntimeWarning)
+            with _quietly():
                 finding = measure(step, seed=self.seed, tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
@@ -149,7 +205,7 @@ class _Run:
         commands = commands_of(step, seed=self.seed)
         limit = self.plan.limits.odds or ODDS_LIMIT
         judged = replace(finding, limit=limit, told=told, command=again, commands=commands)
-        return replace(judged, remedy=advise(judged))
+        return replace(judged, remedy=advise(judged, step.plan))
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)

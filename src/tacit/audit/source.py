@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.audit.groups import MOST_GROUPS
 from tacit.data import Encoder, open_table, read_rows
 from tacit.data.amounts import is_amount
 from tacit.data.bundled_sets import BUNDLED, bundled_table
@@ -39,6 +40,8 @@ class Source:
         The rows, the label column included.
     features
         The columns that an attacker may know.
+    groups
+        A public column: the leak is also measured among the rows of each of its values.
     file
         What commands call it; None for a table in memory.
     drawn
@@ -55,6 +58,7 @@ class Source:
     table: pa.Table
     label: str
     features: tuple[str, ...]
+    groups: str | None = None
     file: str | None = None
     drawn: bool = False
 
@@ -140,6 +144,7 @@ def source_from_file(
     *,
     label: str,
     features: Sequence[str] = (),
+    groups: str | None = None,
     most_rows: int = _ROWS,
     rows: pa.Table | None = None,
 ) -> Source:
@@ -151,6 +156,8 @@ def source_from_file(
         Whatever :func:`tacit.data.open_table` reads by its name: a file, a pattern, a folder, a URL.
     features
         The columns that an attacker may know; default: all others.
+    groups
+        A public column of 2 to 100 values.
     most_rows
         An attack on this many rows takes seconds, and its interval is narrow.
     rows
@@ -168,6 +175,8 @@ def source_from_file(
     check_present(label, rows.column_names, argument="label")
     for column in features:
         check_present(column, rows.column_names, argument="features")
+    if groups is not None:
+        _check_groups(rows, groups, label)
     if label in features:
         raise InvalidInput(f"must not name the label {label!r}", field="features")
     _check_label(rows[label], label)
@@ -185,9 +194,18 @@ def source_from_file(
     if not known:
         raise InvalidInput(f"{called} must have a column beside the label {label!r}, got none")
     drawn = chosen is not rows
-    source = Source(name=name, table=chosen, label=label, features=known, file=file, drawn=drawn)
+    source = Source(name=name, table=chosen, label=label, features=known, groups=groups, file=file, drawn=drawn)
     source.encoder.check(known)
     return source
+
+
+def _check_groups(rows: pa.Table, groups: str, label: str) -> None:
+    check_present(groups, rows.column_names, argument="groups")
+    if groups == label:
+        raise InvalidInput(f"must not name the label {label!r}", field="groups")
+    found = 0 if pa.types.is_nested(rows.schema.field(groups).type) else len(rows[groups].unique())
+    if not 2 <= found <= MOST_GROUPS:
+        raise InvalidInput(f"must name a column of 2 to {MOST_GROUPS} values, {groups!r} has {found:,}", field="groups")
 
 
 def _check_label(column: pa.ChunkedArray, name: str) -> None:

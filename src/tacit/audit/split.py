@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.audit.source import Source
 from tacit.privacy.trial import Part, Withheld
 
-__all__ = ["RowSplit", "split_rows"]
+__all__ = ["RowSplit", "shuffle_rows", "split_rows"]
 
 Places = NDArray[np.int64]
 
@@ -84,6 +84,11 @@ def split_rows(source: Source, *, withheld: Withheld, seed: int, known: Iterable
         inside, outside = (places[np.isin(source.codes[places], both)] for places in (inside, outside))
     columns = dict.fromkeys(name for name in (*source.features, *known) if name != source.label)
     return RowSplit(source=source, inside=inside, outside=outside, columns=tuple(columns))
+
+
+def shuffle_rows(source: Source, *, seed: int) -> Places:
+    """Return the places of all rows in random order."""
+    return np.random.default_rng([seed, _STREAM]).permutation(source.rows)
 
 
 def _halves(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:

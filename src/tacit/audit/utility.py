@@ -70,8 +70,14 @@ class Utility:
 
     @property
     def worthless(self) -> bool:
-        """Whether the release was no better than no data, on the same rows, and the private data clearly are."""
-        return self.unprotected_interval.low > self.blind and self.protected <= self.blind
+        """Whether the private data clearly are better than no data, and the release is not shown to be.
+
+        Both are judged by the same rows, so that values are compared; where no data have an exact value, such as 0 for
+        an order, by the lower end of the release's interval.
+        """
+        exact = self.blind_interval.low == self.blind_interval.high
+        shown = self.interval.low if exact else self.protected
+        return self.unprotected_interval.low > self.blind and shown <= self.blind
 
     def __str__(self) -> str:
         return (
@@ -98,13 +104,17 @@ class Utility:
             raise InvalidInput(f"a utility must have its {missing.args[0]}") from None
 
 
-def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *, truth: ArrayLike) -> Utility:
+def share_utility(
+    measure: str, protected: ArrayLike, unprotected: ArrayLike, *, truth: ArrayLike, about: str = ""
+) -> Utility:
     """Return the accuracy with and without protection; blind always guesses the majority class.
 
     Parameters
     ----------
     protected, unprotected
         Whether each prediction was correct, for the same rows.
+    about
+        Words that the method ends with.
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)
@@ -119,12 +129,17 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
         blind=majority / rows,
         blind_interval=clopper_pearson(majority, rows),
         cost_interval=difference_interval((lost, rows), (won, rows)),
-        method=_METHOD,
+        method=f"{_METHOD}{about}",
     )
 
 
 def variance_utility(
-    measure: str, protected: NDArray[np.float64], unprotected: NDArray[np.float64], *, truth: NDArray[np.float64]
+    measure: str,
+    protected: NDArray[np.float64],
+    unprotected: NDArray[np.float64],
+    *,
+    truth: NDArray[np.float64],
+    about: str = "",
 ) -> Utility:
     """Return the share of the labels' variance that predictions explain (R2); blind is to predict the mean always.
 
@@ -134,6 +149,8 @@ def variance_utility(
     ----------
     protected, unprotected
         Predictions of the same rows.
+    about
+        Words that the method ends with.
 
     Examples
     --------
@@ -153,7 +170,7 @@ def variance_utility(
         blind=0.0,
         blind_interval=Interval(low=0.0, high=0.0, level=0.95),
         cost_interval=_percentiles(draws[1] - draws[0]),
-        method=f"percentiles over {_RESAMPLES:,} resamples of the rows",
+        method=f"percentiles over {_RESAMPLES:,} resamples of the rows{about}",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tacit.audit.answer import Permission
 from tacit.audit.finding import Finding
+from tacit.audit.joint import JointFinding
 from tacit.audit.result import AuditResult
 from tacit.audit.words import WEAK, listed, percent
 from tacit.privacy.guarantee import Guarantee
@@ -49,6 +50,8 @@ def judge(result: AuditResult) -> Verdict:
         return Verdict(headline="Nothing was audited.", told="", action="", caution=caution)
     if result.broken:
         return _violated(result.broken[0], caution)
+    if isinstance(joint := result.most_harmful, JointFinding):
+        return _not_all(result, joint, caution)
     if worst.answer is Permission.YES:
         return _all_may(result, worst, caution)
     refused = worst.answer is Permission.NO
@@ -70,6 +73,17 @@ def _violated(finding: Finding, caution: str) -> Verdict:
     )
 
 
+def _not_all(result: AuditResult, joint: JointFinding, caution: str) -> Verdict:
+    refused = joint.answer is Permission.NO
+    lower = "hand out fewer of them, or lower their epsilons"
+    return Verdict(
+        headline=f"Do not hand out {joint.name}." if refused else f"Not known yet whether to hand out {joint.name}.",
+        told=f"Together: {joint.reason[0].lower()}{joint.reason[1:]}",
+        action=" ".join(filter(None, (f"{lower[0].upper()}{lower[1:]}.", _idle(result)))),
+        caution=caution,
+    )
+
+
 def _action(result: AuditResult, finding: Finding) -> str:
     instead = result.alternative(finding) if finding.answer is Permission.NO else None
     if instead is None:
@@ -84,7 +98,9 @@ def _action(result: AuditResult, finding: Finding) -> str:
 def _others(result: AuditResult, worst: Finding) -> str:
     rest = Counter(other.answer for other in result.findings if other is not worst)
     parts = [f"{_count(rest[answer])} {words}" for answer, words in _REST.items() if rest[answer]]
-    return f"Of the other planned releases, {listed(parts)}." if parts else ""
+    joint = result.worse_together
+    but = "" if joint is None else f" But {joint.name}: {joint.answer}."
+    return f"Of the other planned releases, {listed(parts)}.{but}" if parts else ""
 
 
 def _count(number: int) -> str:

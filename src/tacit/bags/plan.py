@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from tacit.bags.mechanisms.curated import Curated
 from tacit.bags.mechanisms.random import Random
@@ -40,6 +40,9 @@ class Plan(BasePlan):
 
     surface: ClassVar[str] = "bags"
     unused: ClassVar[Mapping[str, str]] = {"features": "by names the columns of bags"}
+    released: ClassVar[str] = "Label totals of groups of rows are released, and no single label."
+    safer: ClassVar[str] = "add noise, such as epsilon 1 for one label, and release larger bags"
+    more_useful: ClassVar[str] = "or form larger bags"
 
     by: tuple[tuple[str, ...], ...] = field(
         default=(),
@@ -124,6 +127,12 @@ class Plan(BasePlan):
     def suffix(self) -> str:
         """Empty: bags are a folder."""
         return ""
+
+    @classmethod
+    def for_table(cls, keys: Mapping[str, Any], *, label: str, features: Sequence[str], classes: int) -> Self:
+        """Return the plan of these keys for a table: totals of every class if there are more than two."""
+        totals = {"totals": "classes"} if classes > 2 else {}
+        return super().for_table({**totals, **keys}, label=label, features=features, classes=classes)
 
     def check(self) -> None:
         """Raise if two fields do not fit each other."""

@@ -167,7 +167,7 @@ def _print_summary(result: AuditResult) -> None:
     table = Table("release", "guarantee", "suspicion, worst class", "utility", "hand it out?", title=_TITLE)
     for finding in result.ranked:
         table.add_row(
-            Text(_shown(f"{finding.surface}: {finding.setting}")),  # a column may be named like markup
+            Text(_shown(finding.name)),  # a column may be named like markup
             "none" if finding.epsilon is None else f"epsilon {format_up(finding.epsilon, digits=3)}",
             Text(_shown(_suspicion(finding))),
             f"{percent(finding.utility.protected)} of {percent(finding.utility.unprotected)}",
@@ -175,6 +175,9 @@ def _print_summary(result: AuditResult) -> None:
         )
     if result.findings:
         console.print(table)
+    for joint in result.together:
+        name = f"{joint.name[0].upper()}{joint.name[1:]}"
+        console.print(_shown(f"{name}: {joint.answer}. {joint.reason}"), markup=False, highlight=False)
     for total in result.totals:
         console.print(_shown(f"{total}."), markup=False, highlight=False)
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):

@@ -32,6 +32,9 @@ class Plan(EncodedPlan):
     """
 
     surface: ClassVar[str] = "features"
+    released: ClassVar[str] = "Rows of features are released with their labels, or totals of each class."
+    safer: ClassVar[str] = "release class totals with noise, or noisy rows, instead"
+    more_useful: ClassVar[str] = "or release class totals, of more rows per class"
 
     mechanism: RowMechanism | TotalsMechanism = field(
         default=RowMechanism(),
@@ -114,6 +117,8 @@ class Plan(EncodedPlan):
         """Link the rows, and bound epsilon by canaries; class totals and rows without an order have canaries alone."""
         linked = self.mechanism.releases_labels and self.person is None
         return AuditTrial(
+            tells="row",
+            apart="its attack names whose row it is, and no label",
             learn={"test": "withheld"},
             attack={"truth": "protected"},
             bound="canaries:records=5000" if linked and self.epsilon is not None else None,

@@ -40,6 +40,9 @@ class Plan(kernel.Plan):
 
     surface: ClassVar[str] = "labels"
     unused: ClassVar[Mapping[str, str]] = {"delta": "the mechanisms of labels have pure epsilon"}
+    released: ClassVar[str] = "Every row's label is released, replaced by another one at random."
+    safer: ClassVar[str] = "randomize them, at epsilon 1 for one label"
+    more_useful: ClassVar[str] = "or release totals of groups"
 
     features: tuple[str, ...] = field(
         default=(),
@@ -132,7 +135,10 @@ class Plan(kernel.Plan):
 
     def trial(self) -> AuditTrial:
         """Guess the labels, and bound epsilon by canaries where labels are classes and every row is released."""
-        return AuditTrial(bound=None if self.mechanism.numbers or self.person is not None else "canaries")
+        return AuditTrial(
+            apart="its rows are in random order" if self.shuffle else "",
+            bound=None if self.mechanism.numbers or self.person is not None else "canaries",
+        )
 
     def request(self) -> str:
         """Return the identity of a request: reordering classes, or writing 1.0 for 1, is the same request."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak.flags import odds_changes
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.measure import Leak
-from tacit.leak.odds import OddsChange
 from tacit.leak.utility import largest_advantage
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
@@ -82,10 +81,8 @@ class LabelBeliefs:
         delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
         against = self.baseline if baseline is None else baseline
         leak = leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
-        return replace(leak, changes=self._changes(np.asarray(truth), level))
-
-    def _changes(self, truth: NDArray[np.int64], level: float) -> tuple[OddsChange, ...]:
+        before = np.broadcast_to(self.prior, self.beliefs.shape)
         shown = slice(None) if self.present is None else self.present
-        before = np.broadcast_to(self.prior, self.beliefs.shape)[shown]
         names = self.classes or range(self.beliefs.shape[1])
-        return odds_changes(before, self.beliefs[shown], truth[shown], names=names, level=level)
+        changes = odds_changes(before[shown], self.beliefs[shown], np.asarray(truth)[shown], names=names, level=level)
+        return replace(leak, changes=changes, before=before, after=self.beliefs)

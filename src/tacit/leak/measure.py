@@ -40,8 +40,9 @@ class Leak:
         The words for the two rates in the sentence.
     changes
         How much the release changes the odds of each class, worst class first; empty where there are no classes.
-    after
-        The attacker's beliefs after the release, as (rows, classes) probabilities: the next attack's ``before``.
+    before, after
+        The attacker's beliefs before and after the release, as (rows, classes) probabilities; what is ``after`` one
+        release is the next attack's ``before``.
     guesses
         One row per guess; as confidential as the labels.
     notes
@@ -75,6 +76,7 @@ class Leak:
     bound: EpsilonBound | None = None
     roc: RocCurve | None = None
     changes: tuple[OddsChange, ...] = ()
+    before: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     after: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     guesses: pa.Table | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()

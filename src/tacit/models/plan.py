@@ -38,6 +38,11 @@ class Plan(EncodedPlan):
     """
 
     surface: ClassVar[str] = "models"
+    released: ClassVar[str] = "A trained model is released with its weights."
+    safer: ClassVar[str] = (
+        "train with DP-SGD, such as epsilon 3 for one record, or serve predictions instead of weights"
+    )
+    more_useful: ClassVar[str] = "or train on more rows"
 
     mechanism: DpSgd | LabelPrivateTraining | MarginMechanism | EarlyStop | PlainTraining = field(
         default=DpSgd(),  # frozen
@@ -70,6 +75,8 @@ class Plan(EncodedPlan):
         """Withhold a row of each pair by a coin, which bounds epsilon unless the guarantee is for labels alone."""
         coins = "pairs" if self.epsilon is None or self.mechanism.private_features else "none"
         return AuditTrial(
+            tells="member",
+            apart="its attack tells which rows it was trained on, so half of the rows are not",
             withheld="pairs",
             learn={"test": "withheld"},
             attack={"data": "withheld", "truth": "protected"},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
+from typing import Any, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import MOST_CLASSES, Plan
@@ -97,6 +98,12 @@ class EncodedPlan(Plan):
         ends = [f"{cut:.15g}" for cut in self.cuts]
         between = (f"{low} to {high}" for low, high in pairwise(ends))
         return (f"below {ends[0]}", *between, f"{ends[-1]} or more")
+
+    @classmethod
+    def for_table(cls, keys: Mapping[str, Any], *, label: str, features: Sequence[str], classes: int) -> Self:
+        """Return the plan of these keys for a table, which supplies its label and the columns to encode."""
+        columns = {"features": list(features)} if features else {}
+        return super().for_table({**columns, **keys}, label=label, features=features, classes=classes)
 
     def check(self) -> None:
         """Raise if two fields contradict each other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -56,6 +56,12 @@ class Plan:
     surface: ClassVar[str]
     unused: ClassVar[Mapping[str, str]] = {}
     """Fields that this surface does not use, with the reason: no command offers them, and a value is rejected."""
+    released: ClassVar[str] = ""
+    """What leaves, one sentence for readers who know no option."""
+    safer: ClassVar[str] = ""
+    """How to release less than without a guarantee, half a sentence."""
+    more_useful: ClassVar[str] = ""
+    """What gives more utility beside a larger epsilon, half a sentence."""
 
     label: str = field(metadata=about("The private column.", metavar="COL"))
     epsilon: float | None = field(
@@ -137,6 +143,19 @@ class Plan:
             if one.required and name not in document:
                 raise InvalidInput("must be given", field=name)
         return cls(**document)
+
+    @classmethod
+    def for_table(cls, keys: Mapping[str, Any], *, label: str, features: Sequence[str], classes: int) -> Self:  # noqa: ARG003
+        """Return the plan of these keys for a table, which supplies what they leave out, such as its label.
+
+        Parameters
+        ----------
+        features
+            The columns to use; empty: all but the label.
+        classes
+            How many labels occur.
+        """
+        return cls.from_json({"label": label, **keys})
 
     def request(self) -> str:
         """Return what makes two requests the same one, as text: equal plans.

@@ -28,6 +28,7 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     notes += [f"- **Skipped:** {_text(skipped.surface)}: {_text(skipped.reason)}." for skipped in result.skipped]
     lines += [*notes, ""] if notes else []
     lines += [_row(_COLUMNS), _row(["---"] * len(_COLUMNS)), *_rows(result), ""]
+    lines += [f"- {_text(f'{joint.name}: {joint.answer}. {joint.reason}')}" for joint in result.together]
     lines += [f"- {_text(str(total))}." for total in result.totals]
     if result.findings:
         verdict = judge(result)

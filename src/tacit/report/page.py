@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from tacit.audit import AuditResult, Finding, Permission, judge
 from tacit.audit.compare import compare
+from tacit.audit.judged import Judged
+from tacit.audit.plan import plan_type
 from tacit.audit.words import change_of_odds, fold, in_plain_words, percent, points, proved, span
 from tacit.leak import OddsChange
 from tacit.privacy.files import Replaceable
 from tacit.report.chart import draw_leak, draw_utility
+from tacit.report.scale import Scale
 from tacit.report.tradeoff import draw_tradeoff
 
 __all__ = ["PAGE", "render_page"]
@@ -22,15 +26,7 @@ __all__ = ["PAGE", "render_page"]
 PAGE = Replaceable("a page of tacit audit", re.compile(rb"<title>tacit audit"))
 """What a new page may replace."""
 
-_ABOUT = {
-    "labels": "Every row's label is released, replaced by another one at random.",
-    "bags": "Label totals of groups of rows are released, and no single label.",
-    "features": "Rows of features are released with their labels, or totals of each class.",
-    "scores": "A leaderboard shows how well each submission predicts the hidden labels.",
-    "models": "A trained model is released with its weights.",
-}
 _TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "yes"}
-_LEAST = 1e-4  # probability at the left end of the axis
 _DARKEST = 0.5  # of a cell: more would drown its number
 
 
@@ -50,11 +46,11 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
     faults
         Why the run fails, from :func:`tacit.audit.faults`.
     """
-    surfaces = tuple(dict.fromkeys(finding.surface for finding in (*result.findings, *result.curve)))
-    curves = {name: [point for point in result.curve if point.surface == name] for name in surfaces}
-    places = {id(finding): f"release-{place}" for place, finding in enumerate(result.findings, 1)}
+    surfaces = tuple(dict.fromkeys(finding.surface for finding in result.findings))
+    names = dict.fromkeys(point.curve for point in result.curve)
+    curves = {name: [point for point in result.curve if point.curve == name] for name in names}
     return (
-        _environment(places)
+        _environment(result, earlier)
         .get_template("page.html")
         .render(
             result=result,
@@ -63,16 +59,26 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
             faults=faults,
             pairs=() if earlier is None else compare(earlier, result),
             surfaces=surfaces,
-            about=_ABOUT,
+            about={surface: plan_type(surface).released for surface in surfaces},
             heat=_heat(result.curve),
-            curves={name: (draw_leak(points), draw_utility(points)) for name, points in curves.items() if points},
-            points_of=curves,
+            curves=curves,
+            drawn={name: _drawn(points, result) for name, points in curves.items()},
             tradeoff=draw_tradeoff([(finding, _tone(finding)) for finding in result.ranked]),
         )
     )
 
 
-def _environment(places: dict[int, str]) -> Environment:
+def _drawn(points: Sequence[Finding], result: AuditResult) -> tuple[Markup, Markup]:
+    """Draw the curves of one planned release, its own point among them."""
+    own = [finding for finding in result.findings if finding.name == points[0].curve and finding.data == points[0].data]
+    planned = own[0].epsilon if own else None
+    return draw_leak([*points, *own], planned=planned), draw_utility([*points, *own], planned=planned)
+
+
+def _environment(result: AuditResult, earlier: AuditResult | None) -> Environment:
+    places = {id(finding): f"release-{place}" for place, finding in enumerate(result.findings, 1)}
+    named = {finding.name: places[id(finding)] for finding in reversed(result.findings)}
+    chances = _chances(result, earlier)
     environment = Environment(
         loader=PackageLoader("tacit.report"),
         autoescape=True,
@@ -91,17 +97,22 @@ def _environment(places: dict[int, str]) -> Environment:
         "words": in_plain_words,
         "tone": _tone,
         "short": _short,
-        "place": _place,
+        "place": lambda share: round(100 * chances.place(share), 2),
         "shade": _shade,
+        "upper_first": lambda words: words[:1].upper() + words[1:],
         "anchor": lambda finding: places.get(id(finding), finding.surface),
+        "anchor_of": lambda name: named.get(name, "releases"),
     }
+    environment.globals["chances"] = chances.ticks
     return environment
 
 
-def _place(share: float) -> float:
-    """Return where a probability is drawn, in percent of the axis: by its log odds, so that 0.4% is seen."""
-    inside = min(max(share, _LEAST), 1 - _LEAST)
-    return round(50 + 50 * math.log(inside / (1 - inside)) / math.log((1 - _LEAST) / _LEAST), 2)
+def _chances(result: AuditResult, earlier: AuditResult | None) -> Scale:
+    """Return the axis of every picture of suspicion on this page."""
+    shown = [*result.findings, *result.together, *(() if earlier is None else earlier.findings)]
+    changes = [change for found in shown for change in (*found.leak.changes, *found.groups)]
+    ends = [(change.suspicion_interval.low, change.suspicion_interval.high, change.share) for change in changes]
+    return Scale.of_chances([end for three in ends for end in three])
 
 
 def _same_class(earlier: Finding | None, change: OddsChange) -> OddsChange | None:
@@ -110,22 +121,24 @@ def _same_class(earlier: Finding | None, change: OddsChange) -> OddsChange | Non
     return next((then for then in changes if then.name == change.name), None)
 
 
-def _tone(finding: Finding) -> str:
-    idle = finding.answer is Permission.YES and finding.utility.worthless
-    return _TONES[Permission.UNKNOWN if idle else finding.answer]
+def _idle(found: Judged) -> bool:
+    return isinstance(found, Finding) and found.utility.worthless
 
 
-def _short(finding: Finding) -> str:
-    idle = ", but no utility" if finding.utility.worthless else ""
-    return f"{finding.answer.capitalize()}: {finding.state}{idle}"
+def _tone(found: Judged) -> str:
+    return _TONES[Permission.UNKNOWN if found.answer is Permission.YES and _idle(found) else found.answer]
+
+
+def _short(found: Judged) -> str:
+    return f"{found.answer.capitalize()}: {found.state}{', but no utility' if _idle(found) else ''}"
 
 
 def _heat(curve: Sequence[Finding]) -> _Heat | None:
     # by epsilon as printed: a third of an epsilon, three times, is not the same float
-    found = {(point.surface, float(f"{point.epsilon or 0.0:g}")): point for point in curve}
+    found = {(point.curve, float(f"{point.epsilon or 0.0:g}")): point for point in curve}
     epsilons = tuple(sorted({epsilon for _, epsilon in found}))
-    surfaces = dict.fromkeys(point.surface for point in curve)
-    rows = tuple((name, tuple(found.get((name, epsilon)) for epsilon in epsilons)) for name in surfaces)
+    names = dict.fromkeys(point.curve for point in curve)
+    rows = tuple((name, tuple(found.get((name, epsilon)) for epsilon in epsilons)) for name in names)
     return _Heat(epsilons=epsilons, rows=rows) if rows else None
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tacit.audit import Finding
-from tacit.audit.words import change_of_odds, percent
+from tacit.audit.words import change_of_odds, fold, percent
+from tacit.report.drawing import draw_line, draw_text, draw_tick, picture
+from tacit.report.scale import Scale
 
 __all__ = ["draw_tradeoff"]
 
 _WIDTH, _HEIGHT = 400, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 16, 14, 40
+_LEAST, _MOST = 0.3, 2e4  # changes of odds beyond these are drawn at the ends
 _NEAR = 12.0  # spots that are no further apart share their name
-_LOW, _HIGH = 0.5, 2e4  # changes of odds at the two ends of the axis
 
 
 def draw_tradeoff(findings: Sequence[tuple[Finding, str]]) -> Markup:
@@ -27,36 +29,46 @@ def draw_tradeoff(findings: Sequence[tuple[Finding, str]]) -> Markup:
         The releases, each with the class of its color.
     """
     measured = [(n, one, tone) for n, (one, tone) in enumerate(findings, 1) if one.leak.changes]
-    drawn = [_grid(odds) for odds in (1, 10, 100, 1000, 10_000)]
-    drawn += [_text(_x(share), _HEIGHT - 22, f"{share:.0%}", "middle") for share in (0.0, 0.5, 1.0)]
-    drawn.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "utility kept", "middle"))
-    for limit in {one.limit for _, one, _ in measured}:
-        drawn.append(f'<line class="limit" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{_y(limit)}" y2="{_y(limit)}"/>')
-        drawn.append(_text(_LEFT + 4, _y(limit) - 4, "limit", "start"))
-    drawn += [_spot(one, tone) for _, one, tone in measured]
-    drawn += [_text(x, y, ", ".join(map(str, numbers)), side) for (x, y, side), numbers in _names(measured).items()]
+    limits = {one.limit for _, one, _ in measured}
+    scale, right = _scale([one for _, one, _ in measured], limits), _WIDTH - _RIGHT
+    drawn = [draw_tick(_y(odds, scale), fold(odds), left=_LEFT, right=right) for odds in scale.ticks]
+    drawn += [draw_text(_x(share), _HEIGHT - 22, f"{share:.0%}", "middle") for share in (0.0, 0.5, 1.0)]
+    drawn.append(draw_text((_LEFT + right) / 2, _HEIGHT - 5, "utility kept", "middle"))
+    for limit in limits:
+        drawn.append(draw_line(_y(limit, scale), left=_LEFT, right=right, kind="limit"))
+        drawn.append(draw_text(_LEFT + 4, _y(limit, scale) - 4, "limit", "start"))
+    drawn += [_spot(one, tone, scale) for _, one, tone in measured]
+    names = _names(measured, scale)
+    drawn += [draw_text(x, y, ", ".join(map(str, numbers)), side) for (x, y, side), numbers in names.items()]
     said = "; ".join(
         f"{number}: odds {change_of_odds(one.leak.changes[0])}, utility {percent(one.utility.kept)}"
         for number, one, _ in measured
     )
-    head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(f"Leak and utility: {said}")}">'
-    return Markup(f"{head}{''.join(drawn)}</svg>")
+    return picture(drawn, width=_WIDTH, height=_HEIGHT, words=f"Leak and utility: {said}")
 
 
-def _names(measured: Sequence[tuple[int, Finding, str]]) -> dict[tuple[float, float, str], list[int]]:
+def _scale(findings: Sequence[Finding], limits: set[float]) -> Scale:
+    worst = [one.leak.changes[0] for one in findings]
+    known = [min(end, _MOST) for one in worst for end in (one.odds_interval.low, one.odds) if end < math.inf]
+    most = 3 * max([*known, *limits], default=1.0)
+    ends = [*known, *(min(one.odds_interval.high, most) for one in worst)]
+    return Scale.of_folds([*(max(end, _LEAST) for end in ends), *limits])
+
+
+def _names(measured: Sequence[tuple[int, Finding, str]], scale: Scale) -> dict[tuple[float, float, str], list[int]]:
     """Return where the numbers of the releases are written; those of spots that overlap share a place."""
     names: dict[tuple[float, float, str], list[int]] = {}
     for number, one, _ in measured:
-        left, x, y = one.utility.kept <= 0.5, _x(one.utility.kept), _y(one.leak.changes[0].odds)
+        left, x, y = one.utility.kept <= 0.5, _x(one.utility.kept), _y(one.leak.changes[0].odds, scale)
         place = x + (9 if left else -9), y + 4, "start" if left else "end"
         near = (at for at in names if math.hypot(at[0] - place[0], at[1] - place[1]) < _NEAR)
         names.setdefault(next(near, place), []).append(number)
     return names
 
 
-def _spot(finding: Finding, tone: str) -> str:
+def _spot(finding: Finding, tone: str, scale: Scale) -> str:
     worst, x = finding.leak.changes[0], _x(finding.utility.kept)
-    low, high, y = (_y(odds) for odds in (worst.odds_interval.low, worst.odds_interval.high, worst.odds))
+    low, high, y = (_y(odds, scale) for odds in (worst.odds_interval.low, worst.odds_interval.high, worst.odds))
     whisker = f'<line class="whisker" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>'
     dot = f'<circle class="spot" cx="{x}" cy="{y}" r="5"/>'
     return f'<g class="{tone}">{whisker}{dot}</g>'
@@ -66,15 +78,5 @@ def _x(share: float) -> float:
     return round(_LEFT + 14 + share * (_WIDTH - _LEFT - _RIGHT - 28), 1)
 
 
-def _y(odds: float) -> float:
-    inside = min(max(odds, _LOW), _HIGH)
-    return round(_TOP + math.log(_HIGH / inside) / math.log(_HIGH / _LOW) * (_HEIGHT - _TOP - _BOTTOM), 1)
-
-
-def _grid(odds: float) -> str:
-    line = f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{_y(odds)}" y2="{_y(odds)}"/>'
-    return line + _text(_LEFT - 6, _y(odds) + 4, f"{odds:,}-fold" if odds == 1 else f"{odds:,}", "end")
-
-
-def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+def _y(odds: float, scale: Scale) -> float:
+    return round(_TOP + (1 - scale.place(odds)) * (_HEIGHT - _TOP - _BOTTOM), 1)

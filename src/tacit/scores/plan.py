@@ -44,6 +44,9 @@ class Plan(plan.Plan):
         "delta": "the noise on scores has pure epsilon",
         "features": "scores depend on labels and submissions",
     }
+    released: ClassVar[str] = "A leaderboard shows how well each submission predicts the hidden labels."
+    safer: ClassVar[str] = "answer with Laplace noise, at epsilon 1 for all submissions together"
+    more_useful: ClassVar[str] = "or answer fewer submissions"
 
     metric: LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae = field(
         default=LogLoss(), metadata=about("The metric of a submission's score.")

@@ -82,7 +82,8 @@ def attack(
         leak,
         notes=_notes(released, fixed, guesses, known),
         facts=_facts(fixed, guesses, known),
-        after=None if guesses is None else outsider.beliefs(guesses),
+        before=None if guesses is None else outsider.of_all_rows(guesses.prior, guesses),
+        after=None if guesses is None else outsider.of_all_rows(guesses.beliefs, guesses),
         guesses=outsider.table(fixed, guesses),
     )
 
@@ -106,15 +107,15 @@ class _Outsider:
         guesses = guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)
         return replace(guesses, classes=tuple(self.release.encoding.classes or ()))
 
-    def beliefs(self, guesses: BagGuesses) -> Floats:
+    def of_all_rows(self, beliefs: Floats, guesses: BagGuesses) -> Floats:
         """The beliefs about every row of the private table; those about rows that were left out do not change."""
         used = self.used.numbers
         if used is None:
-            return guesses.beliefs
+            return np.broadcast_to(beliefs, guesses.beliefs.shape)
         rows = (self.used.total, 1)
-        after = np.tile(guesses.prior.mean(axis=0), rows) if self.before is None else np.array(self.before, dtype=float)
-        after[used] = guesses.beliefs
-        return after
+        every = np.tile(guesses.prior.mean(axis=0), rows) if self.before is None else np.array(self.before, dtype=float)
+        every[used] = beliefs
+        return every
 
     def table(self, fixed: DeterminedLabels, guesses: BagGuesses | None) -> pa.Table:
         """One row per guess, with labels in the private table's own type."""

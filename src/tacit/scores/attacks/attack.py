@@ -114,6 +114,7 @@ def attack(
         rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",
         baseline_of="without the scores",
         changes=odds_changes(prior, found.after, codes, names=_class_names(labels, classes), level=level),
+        before=prior,
         after=found.after,
         guesses=_guesses(labels, found),
         notes=(f"{count} of {opened.plan.submissions:,}: {found.attack}.",),

@@ -1,0 +1,73 @@
+"""What several releases of one table leak together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.audit.answer import State
+from tacit.audit.judged import Judged
+from tacit.audit.reason import explain
+
+__all__ = ["REFUSED", "JointFinding"]
+
+REFUSED = "it must not be handed out by itself"
+"""Why a release is left out of those that may still be handed out together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointFinding(Judged):
+    """The releases of one table whose attacks guess labels of the same rows, attacked one after the other.
+
+    Parameters
+    ----------
+    releases
+        The releases, in the order in which they were attacked.
+    left_out
+        The other releases of the table, each with the reason.
+    alone, reason_alone
+        The most harmful state of one of the releases by itself, and its reason; set by the run.
+    """
+
+    releases: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    alone: State = State.BELOW
+    reason_alone: str = ""
+
+    @property
+    def state(self) -> State:
+        """What decides: an attacker may ignore the other releases, so one that is worse by itself does."""
+        return min(self.measured, self.alone, key=lambda state: state.harm)
+
+    @property
+    def reason(self) -> str:
+        """Why they may all be handed out or not, one sentence."""
+        return self.reason_alone if self.state is not self.measured else explain(self)
+
+    @property
+    def name(self) -> str:
+        """What is released, in words."""
+        if any(why == REFUSED for _, why in self.left_out):
+            return f"the other {len(self.releases)} releases of {self.data} together"
+        return f"all {len(self.releases)} releases of {self.data} together"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON, with what follows from it."""
+        return {
+            **Judged.to_json(self),
+            "releases": [*self.releases],
+            "left_out": [[*one] for one in self.left_out],
+            "alone": self.alone.value,
+            "reason_alone": self.reason_alone,
+        }
+
+    @classmethod
+    def _fields(cls, document: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **Judged._fields(document),
+            "releases": tuple(document["releases"]),
+            "left_out": tuple((name, why) for name, why in document["left_out"]),
+            "alone": State(document["alone"]),
+            "reason_alone": document["reason_alone"],
+        }

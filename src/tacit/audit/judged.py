@@ -1,0 +1,145 @@
+"""What an attack found, compared with a limit: of one release, or of several together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tacit.audit.answer import ODDS_LIMIT, Permission, State, state_of
+from tacit.audit.reason import explain
+from tacit.leak import Leak, OddsChange
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, guarantee_from_json
+
+__all__ = ["Judged", "finite"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What was guaranteed and measured, and what follows from it.
+
+    Parameters
+    ----------
+    data
+        The data set, in words.
+    column, rows
+        The private column, and the number of rows of the table.
+    subject
+        What a class of the leak is a value of: the private column, or empty where the attack names no label.
+    groups
+        The most exposed class of each group of rows, worst first, if the plan names a column of groups.
+    certain
+        How many labels are determined.
+    limit
+        The limit on the change of odds; set by the run.
+    """
+
+    data: str
+    column: str
+    rows: int
+    guarantee: AnyGuarantee
+    leak: Leak
+    subject: str = ""
+    groups: tuple[OddsChange, ...] = ()
+    certain: int = 0
+    limit: float = ODDS_LIMIT
+
+    @property
+    def epsilon(self) -> float | None:
+        """The guaranteed epsilon; None if nothing is guaranteed."""
+        return self.guarantee.epsilon if isinstance(self.guarantee, Guarantee) else None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the leak proves more than the guarantee allows: a bug in one of the two."""
+        return (
+            isinstance(self.guarantee, Guarantee) and self.leak.bound is not None and self.leak.exceeds(self.guarantee)
+        )
+
+    @property
+    def exposures(self) -> tuple[OddsChange, ...]:
+        """The changes of odds that decide: of every class, and of the groups that are above the limit by themselves."""
+        return (*self.leak.changes, *(group for group in self.groups if group.odds_interval.low >= self.limit))
+
+    @property
+    def measured(self) -> State:
+        """What the attack and the guarantee decide."""
+        if self.broken:
+            return State.VIOLATED
+        if self.certain:
+            return State.DETERMINED
+        return state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
+
+    @property
+    def state(self) -> State:
+        """What decides whether it may be handed out."""
+        return self.measured
+
+    @property
+    def answer(self) -> Permission:
+        """Whether it may be handed out."""
+        return self.state.answer
+
+    @property
+    def reason(self) -> str:
+        """Why it may be handed out or not, one sentence."""
+        return explain(self)
+
+    def suspected(self, change: OddsChange) -> str:
+        """Return what a flagged person is suspected of: a label of the private column, or what the attack names."""
+        return f"{self.subject} = {change.name}" if self.subject else change.name
+
+    @property
+    def exposed(self) -> float:
+        """The change of odds that the attack shows at least, of the class that is worst off."""
+        return max((change.odds_interval.low for change in self.exposures), default=0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON, with what follows from it."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "guarantee": self.guarantee.to_json(),
+            "leak": self.leak.to_json(),
+            "groups": [change.to_json() for change in self.groups],
+            "answer": self.answer.value,
+            "state": self.state.value,
+            "reason": self.reason,
+            "broken": self.broken,
+            "changes": [_plain_change(change) for change in (*self.leak.changes, *self.groups)],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read back what :meth:`to_json` wrote."""
+        try:
+            return cls(**cls._fields(document))
+        except KeyError as missing:
+            raise InvalidInput(f"a finding must have its {missing.args[0]}") from None
+
+    @classmethod
+    def _fields(cls, document: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **{name: document[name] for name in _PLAIN},
+            "guarantee": guarantee_from_json(document["guarantee"]),
+            "leak": Leak.from_json(document["leak"]),
+            "groups": tuple(OddsChange.from_json(change) for change in document["groups"]),
+        }
+
+
+_PLAIN = ("data", "column", "rows", "subject", "certain", "limit")
+
+
+def _plain_change(change: OddsChange) -> dict[str, Any]:
+    plain: dict[str, Any] = {"class": change.name, "share": change.share}
+    for name in ("suspicion", "odds", "advantage"):
+        interval = getattr(change, f"{name}_interval").to_json()
+        plain[name] = finite(getattr(change, name))
+        plain[f"{name}_interval"] = {end: finite(value) for end, value in interval.items()}
+    return plain
+
+
+def finite(number: float) -> float | None:
+    """Return a number that JSON has; None for infinity."""
+    return number if math.isfinite(number) else None
