@@ -95,7 +95,7 @@ def test_random_bags_are_attacked():
         ({"data": visits(10)}, "data must have the 600 rows"),
         ({"data": visits(seed=1)}, "data must be the rows that the bags were made from"),
         ({"data": features(), "truth": features()}, "truth must have the column 'ill'"),
-        ({"data": features(), "method": "totals:limit=-1"}, "method totals: limit must be >= 0"),
+        ({"data": features(), "method": "totals:limit=-1"}, "method totals: limit must be an integer >= 0"),
         ({"data": features(), "method": "guess"}, "method must be one of totals, got 'guess'"),
     ],
 )

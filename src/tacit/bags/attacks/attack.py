@@ -184,8 +184,10 @@ def _notes(
     lines.append(f"The attacker expects {expected:.1%} correct guesses, {without:.1%} without the release.")
     if known is None:
         lines.append("Part of that is what rows of a bag have in common; comparing with the truth separates the two.")
-    elif isinstance(release.guarantee, Guarantee):
+        return tuple(lines)
+    if isinstance(release.guarantee, Guarantee):
         lines.append(f"The guarantee allows an advantage of at most {guesses.largest_advantage:.3f} under that prior.")
+    lines.append("Intervals are about this release: rows of a bag depend on each other, so other draws differ more.")
     return tuple(lines)
 
 

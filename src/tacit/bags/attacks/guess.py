@@ -11,6 +11,7 @@ from scipy.stats import poisson
 from tacit.bags.attacks.fixed import DeterminedLabels
 from tacit.bags.attacks.membership import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
+from tacit.bags.attacks.small_components import posterior_of_small_components
 from tacit.bags.partition import BagTotals
 from tacit.leak import LabelBeliefs
 
@@ -30,7 +31,7 @@ class BagGuesses(LabelBeliefs):
 
 
 def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None = None) -> BagGuesses:
-    """Guess each label from the totals and the features, by a convex reconstruction.
+    """Guess each label from the totals and the features: by Bayes' rule in small components, else a convex problem.
 
     Parameters
     ----------
@@ -49,13 +50,14 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     published = read_totals(release, table)
     values = release.loss.label_values()
     known = _common_prior(published, values) if prior is None else np.atleast_2d(np.asarray(prior, dtype=np.float64))
-    q = posterior(
-        published.membership,
-        published.expected_totals(),
-        values=values,
-        prior=known,
-        noise=noise_model(release, published, prior=known, values=values),
-    )
+    totals, noise = published.expected_totals(), noise_model(release, published, prior=known, values=values)
+    q = posterior(published.membership, totals, values=values, prior=known, noise=noise)
+    if values.tolist() == [[0.0], [1.0]] and not published.bernoulli and not release.mechanism.get("consistent"):
+        chance = np.broadcast_to(known, q.shape)[:, 1]
+        for rows, ones in posterior_of_small_components(
+            published.membership, totals[:, 0], chance=chance, likelihood=noise.likelihood
+        ):
+            q[rows] = np.column_stack([1 - ones, ones])
     return BagGuesses(beliefs=q, prior=known, guarantee=release.guarantee)
 
 
