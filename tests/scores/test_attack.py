@@ -1,5 +1,7 @@
 """Labels recovered from scores: of an offer whose host is played, and of answers to known submissions."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -7,7 +9,7 @@ import pytest
 
 from tacit.privacy import InvalidInput
 from tacit.scores import Plan, attack, protect
-from tacit.scores.attacks import plan_attack
+from tacit.scores.attacks import CandidatePredictions, guess_labels, plan_attack
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Rounded
 
@@ -69,6 +71,30 @@ def test_more_epsilon_leaks_more_and_none_of_it_above_the_guarantee(labels):
         assert not leak.exceeds(noisy.guarantee)
     assert rates[400.0] > 0.9
     assert abs(rates[0.5] - 0.55) < 0.1
+
+
+@pytest.mark.parametrize(
+    "policy", ["laplace", "thresholdout", "ladder", "rounded:decimals=2", "bounded:tau=0.1", "exact"]
+)
+def test_a_plan_of_a_million_million_submissions_is_rejected_at_once(labels, policy):
+    epsilon = 1 if policy in ("laplace", "thresholdout") else None
+    with pytest.raises(InvalidInput, match="submissions must be an integer from 1 to 1,000,000, got 1000000000000"):
+        Plan(label="y", epsilon=epsilon, policy=policy, submissions=10**12)
+    made = protect(labels, Plan(label="y", epsilon=epsilon, policy=policy, submissions=10**6))
+    assert made.guarantee.to_json().get("epsilon") == epsilon
+    assert len(json.dumps(made.guarantee.to_json())) < 1000  # not one entry for each submission
+
+
+def test_more_answers_than_fit_in_memory_are_rejected_at_once():
+    with pytest.raises(InvalidInput, match="submissions must be at most 1,666,666 for all answers on 200 rows"):
+        guess_labels(
+            lambda _: pytest.fail("asked"),
+            np.full((200, 2), 0.5),
+            menu=CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), neutral=2),
+            queries=2_000_000,
+            deviation=1.0,
+            rng=np.random.default_rng(0),
+        )
 
 
 def test_a_seeded_attack_repeats(labels):

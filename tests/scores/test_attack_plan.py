@@ -291,6 +291,10 @@ def test_bad_arguments():
         plan_attack(LOG_LOSS, rows=0)
     with pytest.raises(InvalidInput, match="rows must be at most 10,000,000,000 "):
         plan_attack(LOG_LOSS, rows=10**20)
+    with pytest.raises(InvalidInput, match="metric must have at most 1,000 classes "):
+        plan_attack(LogLoss(floor=1e-300, classes=10**12), rows=5)
+    with pytest.raises(InvalidInput, match="rows must be at most 100,000,000 "):
+        infer_labels(lambda _: 0.0, plan_attack(LOG_LOSS, rows=10**10))
     with pytest.raises(InvalidInput, match="per_day"):
         plan_attack(LOG_LOSS, rows=5, per_day=0)
     with pytest.raises(InvalidInput, match="tau must be"):

@@ -124,12 +124,14 @@ class EndpointAttack:
     def run(self, given: Mapping[str, Any]) -> None:
         """Recover the labels of the endpoint, write them to ``out``, and print how many there are."""
         from tacit.privacy.errors import InvalidInput
+        from tacit.scores.attacks.infer import check_rows
 
         for name in ("release", "data", "truth"):
             if given[name]:
                 raise InvalidInput("has no use with --url: the endpoint has the labels", field=name)
         if self.rows is None:
             raise InvalidInput("must be given with --url: the number of rows that the host scores", field="rows")
+        check_rows(self.rows)
         out, force = given["out"], given["force"]
         for path, written, replaced in ((out, "CSV", force), (self.state, "JSON", True)):
             if path is not None:  # submissions may be few: no file may fail after they are made

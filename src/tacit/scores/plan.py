@@ -17,6 +17,8 @@ from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Round
 
 __all__ = ["Plan"]
 
+_MOST_SUBMISSIONS = 1_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(plan.Plan):
@@ -59,8 +61,8 @@ class Plan(plan.Plan):
         default=1,
         metadata=about(
             "How many submissions are answered at most; epsilon is for all of them together.",
-            rule="an integer >= 1",
-            holds=lambda submissions: submissions >= 1,
+            rule=f"an integer from 1 to {_MOST_SUBMISSIONS:,}",
+            holds=lambda submissions: 1 <= submissions <= _MOST_SUBMISSIONS,
         ),
     )
 

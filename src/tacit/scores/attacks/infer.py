@@ -18,7 +18,9 @@ from tacit.scores.attacks.planning import AttackPlan
 from tacit.scores.attacks.state import read_answers, write_state
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["AttackProgress", "Oracle", "infer_labels"]
+__all__ = ["AttackProgress", "Oracle", "check_rows", "infer_labels"]
+
+_MOST_ROWS = 10**8  # labels and predictions of all rows are in memory, several times over
 
 Oracle = Callable[[Numbers], float]
 """Takes predictions, one row for each row of the host, and returns the score that the host shows."""
@@ -66,6 +68,7 @@ def infer_labels(
     ----------
     Aggarwal et al. (2021), Algorithm LABELINF, with decoding in O(rows) instead of a search.
     """
+    check_rows(plan.rows)
     if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
         raise InvalidInput(f"must have every row 0..{plan.rows - 1} once", field="order")
     run = _AttackRun(plan, oracle, order, state, progress, host=host)
@@ -78,6 +81,12 @@ def infer_labels(
         outcome = run.outcome(run.recovered, start)
         raise AttackStopped(run.why(error, outcome), outcome=outcome) from error
     return run.outcome(labels, start)
+
+
+def check_rows(rows: int) -> None:
+    """Raise if so many labels cannot be recovered in memory."""
+    if rows > _MOST_ROWS:
+        raise InvalidInput(f"must be at most {_MOST_ROWS:,} for an attack, got {rows:,}", field="rows")
 
 
 class _AttackRun:

@@ -27,6 +27,7 @@ __all__ = ["AttackPlan", "LabelsPerQueryBounds", "plan_attack"]
 
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
+_MOST_CLASSES = 1_000  # choosing among more radices takes longer than all other work
 _COUNTS: Mapping[type[Reveals], type[CountDesign] | type[RankDesign]] = {
     RightRows: RightRowsDesign,
     TruePositives: TruePositivesDesign,
@@ -165,6 +166,10 @@ def _revealed(metric: Metric) -> Reveals:
     if revealed.row_losses is not None and not revealed.row_losses.loss.graded:
         raise InvalidInput(
             f"must let loss differences be chosen, got {metric!r}: it cannot separate labels", field="metric"
+        )
+    if revealed.classes > _MOST_CLASSES:
+        raise InvalidInput(
+            f"must have at most {_MOST_CLASSES:,} classes for a plan, got {revealed.classes:,}", field="metric"
         )
     return revealed
 

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 _LOOKS = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the answers after which progress is reported: each look starts again
 _NODES, _WEIGHTS = hermegauss(31)
 _BINS = 64
+_MOST = 10**9  # numbers in the matrices of message passing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +83,13 @@ def guess_labels(
         Standard deviation of an answer's noise, in units of the sum of losses.
     """
     start = label_posterior([], prior, losses=menu.losses)
-    check_count(queries, name="queries")
+    size = check_count(queries, name="queries") * len(start) * len(menu.losses)
+    if size > _MOST:
+        raise InvalidInput(
+            f"must be at most {_MOST // (len(start) * len(menu.losses)):,} for all answers on {len(start):,} rows to "
+            f"be weighed together, got {queries:,}",
+            field="submissions",
+        )
     if not (math.isfinite(deviation) and deviation >= 0):
         raise InvalidInput(f"must be a finite number >= 0, got {deviation!r}", field="deviation")
     asked = start[:, :-1] if menu.unscored else start

@@ -124,8 +124,7 @@ def candidate_predictions(metric: Metric, classes: int) -> tuple[Floats, Floats,
         return np.arange(len(costs), dtype=np.float64), np.array(costs), neutral
     rows = np.concatenate([np.eye(classes), np.full((1, classes), 1 / classes)])
     predictions = rows[:, 1] if classes == 2 else rows
-    table = np.array(
-        [[metric.measure([label], [given]).terms[0] for label in range(classes)] for given in predictions.tolist()]
-    )
+    labels = np.arange(classes)
+    table = np.array([metric.measure(labels, np.repeat(given[None], classes, axis=0)).terms for given in predictions])
     table[classes] = table[classes].mean()  # equal but for the last bit
     return predictions, table, classes

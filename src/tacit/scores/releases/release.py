@@ -109,11 +109,12 @@ def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> AnyGuarantee:
         Whether the classes were declared, not computed from the labels.
     """
     count = answered or plan.submissions
-    kept = plan.bound_policy.guarantee(submissions=count)
+    if count == plan.submissions and plan.epsilon is not None:
+        kept: AnyGuarantee = score_guarantee(plan.epsilon, scores=1)  # all shares together are one score's epsilon
+    else:
+        kept = plan.bound_policy.guarantee(submissions=count)
     if not isinstance(kept, Guarantee):
         return kept
-    if count == plan.submissions and plan.epsilon is not None:
-        kept = score_guarantee(plan.epsilon, scores=1)  # all shares together are one score's epsilon
     answers = f"at most {counted(count, 'submission')} of all teams together {'is' if count == 1 else 'are'} answered"
     offered = () if answered else (answers,)
     occurring = () if declared else ("which classes occur is public",)
