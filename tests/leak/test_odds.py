@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,7 +188,13 @@ def test_exact_labels_are_certain():
 
 def test_json_round_trip():
     change = measured(rare(3000, 12), 8, np.random.default_rng(1))[0]
-    assert OddsChange.from_json(json.loads(json.dumps(change.to_json(), allow_nan=False))) == change
+    for scope in ("", "of this release"):
+        change = replace(change, scope=scope)
+        document = json.loads(json.dumps(change.to_json(), allow_nan=False))
+        assert OddsChange.from_json(document) == change
+        assert (" for a flagged row of this release; " in str(change)) == bool(scope)
+    del document["scope"]  # as older files
+    assert OddsChange.from_json(document).scope == ""
 
 
 def test_shapes_are_checked():

@@ -67,6 +67,13 @@ def test_page_says_what_matters(page, result):
     assert "tacit audit --surfaces scores --seed 0 --fresh --json --out again.html" in said
 
 
+def test_intervals_of_rows_that_share_their_noise_are_of_this_release(page, labels):
+    changes = re.findall(r"the error shared by all classes and both rates[^<]*", page)
+    assert changes
+    assert set(changes) == {"the error shared by all classes and both rates; of this release"}
+    assert "of this release" not in re.sub("Every number of this release", "", text_of(render_page(labels)))
+
+
 def test_every_number_of_a_release_has_its_interval_and_method(page, result):
     tables = re.findall(r"<table class=\"stack\">\s*<caption>Every number.*?</table>", page, flags=re.S)
     assert len(tables) == len(result.findings)

@@ -97,6 +97,14 @@ def test_more_answers_than_fit_in_memory_are_rejected_at_once():
         )
 
 
+def test_intervals_are_of_this_release_because_all_rows_share_its_scores(labels):
+    noisy = offer(labels, epsilon=10, submissions=20)
+    leak = attack(noisy, truth=labels, rng=np.random.default_rng(0))
+    assert {change["scope"] for change in leak.to_json()["changes"]} == {"of this release"}
+    assert leak.method.endswith("; of this release")
+    assert " for a flagged row of this release; the odds change " in str(leak.changes[0])
+
+
 def test_a_seeded_attack_repeats(labels):
     noisy = offer(labels, epsilon=100, submissions=50)
     first, second = (attack(noisy, truth=labels, rng=np.random.default_rng(3)) for _ in range(2))

@@ -50,4 +50,5 @@ _BARE = "; nothing is guaranteed, so a better attack may find more"
 
 def _suspicion(change: OddsChange, suspected: str) -> str:
     after = f"{percent(change.suspicion)} ({span(change.suspicion_interval)})"
-    return f"Suspicion of {suspected} goes from {percent(change.share)} to {after} for a flagged person"
+    person = f"flagged person {change.scope}".rstrip()
+    return f"Suspicion of {suspected} goes from {percent(change.share)} to {after} for a {person}"

@@ -37,6 +37,9 @@ class OddsChange:
         How many rows have the class; how many equally weighted rows the others are worth.
     flagged, falsely_flagged
         The shares of flagged rows, among rows of the class and among the others.
+    scope
+        What the intervals hold for, in words, if not for every release of the same kind: where all rows share one
+        draw of noise, another release may leak more or less.
 
     References
     ----------
@@ -51,6 +54,7 @@ class OddsChange:
     falsely_flagged: float
     flagged_interval: Interval
     falsely_flagged_interval: Interval
+    scope: str = ""
 
     @classmethod
     def from_counts(
@@ -129,6 +133,7 @@ class OddsChange:
             "falsely_flagged": self.falsely_flagged,
             "flagged_interval": self.flagged_interval.to_json(),
             "falsely_flagged_interval": self.falsely_flagged_interval.to_json(),
+            "scope": self.scope,
         }
 
     @classmethod
@@ -139,13 +144,14 @@ class OddsChange:
             **{name: document[name] for name in ("rows", "others", "share", "flagged", "falsely_flagged")},
             flagged_interval=Interval.from_json(document["flagged_interval"]),
             falsely_flagged_interval=Interval.from_json(document["falsely_flagged_interval"]),
+            scope=document.get("scope", ""),  # older files do not have it
         )
 
     def __str__(self) -> str:
         reach = f"{_percent(self.suspicion_interval.low)} to {_percent(self.suspicion_interval.high)}"
         return (
             f"{self.name}: suspicion goes from {_percent(self.share)} to {_percent(self.suspicion)} ({reach}) for a "
-            f"flagged row; the odds change {self._fold()}"
+            f"flagged row{self.scope and f' {self.scope}'}; the odds change {self._fold()}"
         )
 
     def _fold(self) -> str:

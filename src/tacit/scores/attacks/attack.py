@@ -38,6 +38,7 @@ __all__ = ["attack", "plan_by_method"]
 
 Floats = NDArray[np.float64]
 
+_SCOPE = "of this release"  # all rows share its scores and their noise, so rows say nothing about another release
 _DESIGNS: dict[str, Callable[..., QueryDesign]] = {
     Digits.name: DigitDesign,
     Joint.name: JointDesign,
@@ -108,12 +109,14 @@ def attack(
         submissions = [labels.read_submission(one, number=k + 1) for k, one in enumerate(sources_of(data))]
         found = posterior_of_answers(opened, submissions, prior)
     leak = leak_from_guesses(found.labels, codes, baseline=baseline, level=level)
+    changes = odds_changes(prior, found.after, codes, names=_class_names(labels, classes), level=level)
     count = counted(found.submissions, "submission")
     return replace(
         leak,
         rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",
         baseline_of="without the scores",
-        changes=odds_changes(prior, found.after, codes, names=_class_names(labels, classes), level=level),
+        method=f"{leak.method}; {_SCOPE}",
+        changes=tuple(replace(change, scope=_SCOPE) for change in changes),
         before=prior,
         after=found.after,
         guesses=_guesses(labels, found),

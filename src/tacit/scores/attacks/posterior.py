@@ -16,6 +16,7 @@ __all__ = ["ScoreReading", "label_posterior"]
 _LEAST = 1e-6  # a model that is sure may be wrong
 _NARROW = 1e-3  # an interval has to be this wide, in the units of the losses, for stable moments
 _DAMPED = 0.6
+_DRIFT = 0.05  # by which beliefs about all rows together may be off
 _SETTLED = 1e-4
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ def label_posterior(
     prior: ArrayLike,
     *,
     losses: ArrayLike,
-    floating: bool = False,
+    floating: float | None = None,
     steps: int = 80,
 ) -> Floats:
     """Return the probability of every label given all answers, (rows, labels), by approximate message passing.
@@ -63,7 +64,9 @@ def label_posterior(
     losses
         (menu, labels): what each prediction of the menu costs a row with each label.
     floating
-        Whether a constant of all answers is unknown and has to be left open: rows that are never varied have it.
+        The variance of an unknown number in all answers, such as infinity. What rows that are never varied cost is
+        then one number too, with the mean and variance that ``prior`` gives it. None: these rows are weighed like all
+        others.
 
     References
     ----------
@@ -82,18 +85,24 @@ def label_posterior(
 
 
 class _ReadingMatrices:
-    """The readings as matrices, rows that were never varied left out."""
+    """The readings as matrices, without the rows whose costs are the same in all of them."""
 
-    def __init__(self, readings: list[ScoreReading], prior: Floats, losses: Floats, *, floating: bool) -> None:
+    def __init__(self, readings: list[ScoreReading], prior: Floats, losses: Floats, *, floating: float | None) -> None:
         choices = np.array([reading.choice for reading in readings])
         flat = np.ptp(losses, axis=1) == 0
-        told = ~flat[choices].all(axis=0) & ((choices != choices[0]).any(axis=0) | (not floating))
-        self.rows = np.flatnonzero(told)
-        # what the other rows cost is the same in every answer with floating, else it is in the table
-        constant = np.zeros(len(readings)) if floating else losses.max(axis=1)[choices[:, ~told]].sum(axis=1)
+        told = ~flat[choices].all(axis=0) & ((choices != choices[0]).any(axis=0) | (floating is None))
+        self.rows, self.others = np.flatnonzero(told), np.flatnonzero(~told)
+        self.costs = losses[choices[0, self.others]]
+        self.spread = 0.0  # the variance of what the other rows cost together
+        if floating is None:  # it is in the table, and may be another number in each answer
+            constant = losses.max(axis=1)[choices[:, self.others]].sum(axis=1)
+        else:
+            means, variances = _moments(prior[self.others], self.costs)
+            constant = means.sum()
+            self.spread = floating + variances.sum() + (_DRIFT * np.ptp(self.costs, axis=1).sum()) ** 2
         self.choices = choices[:, self.rows]
         self.asks = [(self.choices == choice).astype(np.float32) for choice in range(len(losses))]
-        self.losses, self.prior, self.floating = losses, prior, floating
+        self.losses, self.prior = losses, prior
         # a missing end is put where no sum can reach it, so that differences stay finite
         far = 10.0 * (1.0 + float(np.abs(losses).max()) * len(prior))
         self.low = np.array([max(reading.low, -far) for reading in readings]) - constant
@@ -110,15 +119,20 @@ class _ReadingMatrices:
             expected, spread = self._sums(means, beliefs @ (self.losses**2).T - means**2)
             spread += 1e-9
             pull, sharp = self._answers(expected - spread * pull, spread)
-            fits = logs + self._fit(pull, sharp, means)
-            new = np.exp(fits - fits.max(axis=1, keepdims=True))
-            new /= new.sum(axis=1, keepdims=True)
-            change = new - beliefs
+            change = _shares(logs + self._fit(pull, sharp, means)) - beliefs
             beliefs = beliefs + (1.0 if step == 0 else _DAMPED) * change  # undamped steps may swing
             if np.abs(change).max(initial=0.0) < _SETTLED:
                 break
         result[self.rows] = beliefs
+        if 0 < self.spread < np.inf:
+            result[self.others] = self._others()
         return result
+
+    def _others(self) -> Floats:
+        """Return the beliefs about the other rows: each has its part in how far their sum is from its mean."""
+        prior = self.prior[self.others]
+        away = self.costs - _moments(prior, self.costs)[0][:, None]
+        return _shares(np.log(prior) + away * self.pull - away**2 * self.sharp / 2)
 
     def _sums(self, *by_choice: Floats) -> Floats:
         """Sum values of every row and choice over the rows of each answer; one pass over the matrices for all."""
@@ -139,10 +153,12 @@ class _ReadingMatrices:
     def _answers(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
         """Return, for a sum believed to be N(mean, variance), the answer's score and curvature in the mean."""
         low, high = self.low, self.high
-        if self.floating:
+        if self.spread > 0:
             weight = 1 / (variance + 2 * self.scale**2)
-            shift = (weight * ((low + high) / 2 - mean)).sum() / weight.sum()
+            precision = weight.sum() + 1 / self.spread
+            shift = (weight * ((low + high) / 2 - mean)).sum() / precision
             low, high = low - shift, high - shift
+            self.pull, self.sharp = shift / self.spread, (1 - 1 / (precision * self.spread)) / self.spread
         noisy = self.scale > 0
         new_mean, new_variance = np.empty_like(mean), np.empty_like(mean)
         for which, moments in ((noisy, _laplace_moments), (~noisy, _interval_moments)):
@@ -152,6 +168,17 @@ class _ReadingMatrices:
                 )
         sharp = np.clip(1 - new_variance / variance, 1e-9, 1.0) / variance
         return (new_mean - mean) / variance, sharp
+
+
+def _moments(beliefs: Floats, costs: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of what each row costs."""
+    means = (beliefs * costs).sum(axis=1)
+    return means, (beliefs * costs**2).sum(axis=1) - means**2
+
+
+def _shares(logs: Floats) -> Floats:
+    weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _interval_moments(

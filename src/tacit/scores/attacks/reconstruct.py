@@ -46,9 +46,11 @@ class CandidatePredictions:
     unscored: bool = False
 
     @property
-    def floating(self) -> bool:
-        """Whether the rows that are not asked for cost an amount that is not known."""
-        return self.neutral is None or self.unscored
+    def floating(self) -> float | None:
+        """The variance of an unknown number in all answers, beside what rows cost that are not asked for."""
+        if self.unscored:
+            return math.inf  # how many rows are scored is known about
+        return 0.0 if self.neutral is None else None
 
     @property
     def span(self) -> float:
