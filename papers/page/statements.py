@@ -241,7 +241,7 @@ _PRINTED = {
         (
             "Appendix G",
             "needs the whole set as one input",
-            "tests/scores/test_network.py",
+            "tests/papers/score_attacks/test_network.py",
             "test_row_by_row_host_tells_only_class_counts_to_the_first_form",
         ),
     ),

@@ -16,7 +16,7 @@ from sqlalchemy import func, select, update
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import InvalidInput, LedgerError, TacitError
 from tacit.privacy.ledger import Ledger
-from tacit.scores.inspections.finding import SubmissionFinding
+from tacit.scores.inspections import SubmissionFinding
 from tacit.scores.metrics import CustomMetric, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
 from tacit.server import CompetitionPlan, CompetitionTerms, Rules, ScoringEngine

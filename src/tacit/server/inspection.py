@@ -10,9 +10,7 @@ from time import monotonic
 import numpy as np
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from tacit.scores.inspections.finding import SubmissionFinding
-from tacit.scores.inspections.sketch import sketch_submission
-from tacit.scores.inspections.submission import FeatureStudy, inspect_submission
+from tacit.scores.inspections import FeatureStudy, SubmissionFinding, inspect_submission, sketch_submission
 from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.database import ServerDatabase
 from tacit.server.schema import COMPETITION, FLAG, PREDICTION, SUBMISSION, TEAM

@@ -1,15 +1,6 @@
-"""Signs that a submission or a network was crafted to read labels, not to predict them."""
+"""Signs that a submission was crafted to read labels, not to predict them."""
 
-from tacit.scores.inspections.finding import SubmissionFinding
-from tacit.scores.inspections.network import NetworkInspection, inspect_network
 from tacit.scores.inspections.sketch import sketch_submission
-from tacit.scores.inspections.submission import FeatureStudy, inspect_submission
+from tacit.scores.inspections.submission import FeatureStudy, SubmissionFinding, inspect_submission
 
-__all__ = [
-    "FeatureStudy",
-    "NetworkInspection",
-    "SubmissionFinding",
-    "inspect_network",
-    "inspect_submission",
-    "sketch_submission",
-]
+__all__ = ["FeatureStudy", "SubmissionFinding", "inspect_submission", "sketch_submission"]

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.inspections.finding import SubmissionFinding
 from tacit.scores.inspections.sketch import row_keys, shared_rows
 
-__all__ = ["FeatureStudy", "inspect_submission"]
+__all__ = ["FeatureStudy", "SubmissionFinding", "inspect_submission"]
 
 Table = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -34,6 +33,22 @@ _MULTIPLE = 1e-3  # how near to an integer
 _REPEATED = (0.98, 3)  # share of rows that two files have in common, and how many such files
 _CONSTANT = 100  # rows; models of fewer are often constant
 _FEWEST = 20  # rows below which features are not checked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionFinding:
+    """One reason to think that a submission was crafted: what a check measured, and its limit.
+
+    Parameters
+    ----------
+    check
+        The check's name, as :func:`inspect_submission` lists them.
+    """
+
+    check: str
+    reason: str
+    measured: float
+    limit: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

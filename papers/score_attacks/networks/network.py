@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from papers.score_attacks.networks.row_hash import Floats, RowHash, feature_table
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.files import write_atomically
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.row_hash import Floats, RowHash, feature_table
 
 if TYPE_CHECKING:
     import torch

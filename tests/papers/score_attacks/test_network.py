@@ -10,11 +10,10 @@ import pytest
 import torch
 from sklearn.metrics import log_loss
 
+from papers.score_attacks.networks import MutatorNetwork, RowHash
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput, TacitError
 from tacit.scores.attacks import AttackStopped, DigitDesign, HostAnswers, infer_labels, plan_attack
-from tacit.scores.attacks.network import MutatorNetwork
-from tacit.scores.attacks.row_hash import RowHash
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 from tacit.scores.policies import Bounded
 
@@ -303,8 +302,7 @@ def test_core_works_without_torch_and_onnx():
         "        if name.split('.')[0] in ('torch', 'onnx'): raise ImportError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         "import numpy as np\n"
-        "from tacit.scores.attacks.network import MutatorNetwork\n"
-        "from tacit.scores.inspections import inspect_network\n"
+        "from papers.score_attacks.networks import MutatorNetwork, inspect_network\n"
         "rng = np.random.default_rng(0)\n"
         "network = MutatorNetwork.for_rows([[0.0, 1.0], [1.0, 3.0]], [0.5, 0.25], rng=rng)\n"
         "print(inspect_network(network.predict, [[0.0, 1.0], [1.0, 3.0]], rng=rng).inputs)"

@@ -11,11 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from papers.score_attacks.networks import LinearLayer, MutatorNetwork, NetworkInspection, RowHash, inspect_network
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput
-from tacit.scores.attacks.network import LinearLayer, MutatorNetwork
-from tacit.scores.attacks.row_hash import RowHash
-from tacit.scores.inspections import NetworkInspection, inspect_network
 
 
 def load(name):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.inspections.finding import SubmissionFinding
+from tacit.scores.inspections import SubmissionFinding
 
 if TYPE_CHECKING:
     import torch
