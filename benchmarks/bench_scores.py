@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_predict
 
 from benchmarks.timing import timed_row
 from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
+from papers.score_attacks.bounds import labels_per_query
 from tacit.data import iris, satellite, titanic
 from tacit.privacy.settings import read_choice
 from tacit.scores.attacks import (
@@ -24,7 +25,6 @@ from tacit.scores.attacks import (
     plan_attack,
     prior_design,
 )
-from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.attacks.packing import read_digits
 from tacit.scores.losses import ClippedCrossEntropy
 from tacit.scores.metrics import SKLEARN_FLOOR, HostMetric, LogLoss, UnboundedLoss

@@ -16,6 +16,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from papers.score_attacks.bounds import labels_per_query
 from papers.score_attacks.losses import LinearlyDecomposable, ZeroOne
 from tacit.data import satellite, titanic
 from tacit.privacy.errors import InvalidInput
@@ -29,7 +30,6 @@ from tacit.scores.attacks import (
     infer_labels,
     plan_attack,
 )
-from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import Float32, InvertibleLoss
 from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, HostMetric, LogLoss, Rmse, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from papers.score_attacks.bounds import labels_per_query, unit_of
 from papers.score_attacks.separation.construct import Construction, Digits
 from papers.score_attacks.separation.gap import gap_of_losses
 from papers.score_attacks.separation.search import TooManyOverlaps
 from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.bounds import labels_per_query, unit_of
 from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Numbers
 

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from papers.score_attacks.bounds import unit_of
 from papers.score_attacks.losses import ItakuraSaito
 from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.bounds import unit_of
 from tacit.scores.losses import InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Number, Numbers
 

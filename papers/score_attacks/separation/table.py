@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from papers.score_attacks.bounds import unit_of
 from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation.choose import separate
 from papers.score_attacks.separation.construct import PrimeLogs
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.bounds import unit_of
 from tacit.scores.losses import (
     ClippedCrossEntropy,
     InvertibleLoss,

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from papers.score_attacks.bounds import labels_per_query
 from papers.score_attacks.losses import (
     ArbitraryPrecision,
     Bregman,
@@ -35,7 +36,6 @@ from papers.score_attacks.separation import (
 )
 from papers.score_attacks.theory import first_primes
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import (
     FLOAT64,
     ClampedCrossEntropy,

@@ -10,7 +10,6 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
-from tacit.scores.attacks.bounds import queries_for
 from tacit.scores.attacks.calibrated import CalibratedDesign
 from tacit.scores.attacks.channel import LossChannel, revealed_by
 from tacit.scores.attacks.counts import CountDesign, RightRowsDesign, TruePositivesDesign
@@ -47,6 +46,9 @@ _NOISE_FORMULAS = {
 class LabelsPerQueryBounds:
     """Labels per query that no attack can beat, by two arguments; L is the largest weight R/u of one label.
 
+    An integer of variance V has at most the entropy (1/2) log2(2 pi e (V + 1/12)), and an answer that weighs N labels
+    by up to L has V = (sqrt(N) L/2 + 1/2)^2 at most.
+
     Parameters
     ----------
     counting
@@ -54,6 +56,10 @@ class LabelsPerQueryBounds:
     entropy
         No answer of this variance has more entropy; under random noise, no channel carries more. Holds for
         queries fixed beforehand and labels all equally likely.
+
+    References
+    ----------
+    Lindstrom (1965); Massey (1988) for the entropy.
     """
 
     counting: float
@@ -229,8 +235,13 @@ def _bounds(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) ->
         return LabelsPerQueryBounds(
             counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS
         )
-    least = queries_for(rows, largest_weight=_largest_weight(revealed, rows, answers), classes=revealed.classes)
-    return LabelsPerQueryBounds(counting=rows / least.counting, entropy=rows / least.entropy, formulas=_FORMULAS)
+    weight = _largest_weight(revealed, rows, answers)
+    variance = (math.sqrt(rows) * weight / 2 + 0.5) ** 2 + 1 / 12
+    return LabelsPerQueryBounds(
+        counting=math.log(1 + rows * weight, revealed.classes),
+        entropy=math.log(2 * math.pi * math.e * variance, revealed.classes) / 2,
+        formulas=_FORMULAS,
+    )
 
 
 def _largest_weight(revealed: Reveals, rows: int, answers: HostAnswers) -> float:

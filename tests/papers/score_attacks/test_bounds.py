@@ -7,13 +7,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from papers.score_attacks.bounds import labels_per_query, queries_for, unit_of
 from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.bounds import labels_per_query, queries_for, unit_of
+from tacit.scores.attacks import plan_attack
 from tacit.scores.losses import ClippedCrossEntropy, LossReduction, ProbabilityFloor, SigmoidCrossEntropy, SquaredError
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-from tacit.scores.policies import Rounded
+from tacit.scores.policies import Bounded, Rounded
 
 LOG_LOSS = ClippedCrossEntropy(clip=ProbabilityFloor(1e-6))
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))
@@ -152,3 +153,13 @@ def test_infinite_weights_need_no_bound():
     assert queries_for(10, largest_weight=math.inf).counting == 0
     with pytest.raises(InvalidInput, match="largest_weight must be > 0"):
         queries_for(10, largest_weight=0)
+
+
+@pytest.mark.parametrize(("rows", "classes"), [(2, 2), (150, 3), (2201, 2)])
+def test_a_plan_has_the_bounds_of_all_queries_in_labels_per_query(rows, classes):
+    metric = LogLoss(classes=classes, floor=SKLEARN_FLOOR)
+    unit = unit_of(metric.loss, rows, tau=Bounded(tau=1e-5).error)
+    least = queries_for(rows, largest_weight=metric.loss.difference_range() / unit, classes=classes)
+    bounds = plan_attack(metric, rows=rows, policy=Bounded(tau=1e-5)).bounds
+    assert bounds.counting == pytest.approx(rows / least.counting, rel=1e-6)
+    assert bounds.entropy == pytest.approx(rows / least.entropy, rel=1e-6)
