@@ -35,7 +35,7 @@ def database(settings):
     opened.close()
 
 
-def test_the_migrations_make_the_tables_of_the_code(database):
+def test_a_new_database_has_the_tables_of_the_code_at_the_last_revision(database):
     with database.reading() as connection:
         context = MigrationContext.configure(
             connection,

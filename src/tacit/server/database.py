@@ -8,14 +8,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import QueuePool, select
+from sqlalchemy import Column, MetaData, QueuePool, String, Table, insert, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tacit.privacy.database import PATIENCE, Database, first_line
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.revisions import Schema
 from tacit.server.errors import Unavailable
-from tacit.server.schema import SERVER
+from tacit.server.schema import SERVER, TABLES
 
 __all__ = ["ServerDatabase"]
 
@@ -58,6 +58,17 @@ class ServerDatabase(Database):
             revision = self.revision(connection)
         if revision != self.schema.head:
             self.migrate()
+
+    def migrate(self) -> None:
+        """Create the tables at the last revision, or bring older ones up to date."""
+        with self.founding() as connection:
+            if self.revision(connection) is not None:
+                self.schema.migrate(connection)
+                return
+            TABLES.create_all(connection)
+            version = Table(self.schema.table, MetaData(), Column("version_num", String(32), primary_key=True))
+            version.create(connection)
+            connection.execute(insert(version).values(version_num=self.schema.head))
 
     def close(self) -> None:
         """Close all connections."""

@@ -2,66 +2,114 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
-
-from tacit.server.columns import binary, count, flag, key, number, text, to, to_submission
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 __all__ = ["COMPETITION", "FILE", "FINAL", "FLAG", "INVITE", "PREDICTION", "SERVER", "SUBMISSION", "TABLES", "TEAM"]
+
+
+def _key() -> Column[int]:
+    return Column("id", Integer, primary_key=True)
+
+
+def _to(name: str, *, primary_key: bool = False) -> Column[int]:
+    """Return a reference to a row of another table."""
+    target = ForeignKey(f"server_{name}.id")
+    return Column(name, Integer, target, primary_key=primary_key, nullable=False, autoincrement=False)
+
+
+def _text(name: str, *, nullable: bool = False, unique: bool = False) -> Column[str]:
+    return Column(name, Text, nullable=nullable, unique=unique)
+
+
+def _count(name: str, *, primary_key: bool = False) -> Column[int]:
+    return Column(name, Integer, primary_key=primary_key, nullable=False, autoincrement=False)
+
+
+def _number(name: str) -> Column[float]:
+    return Column(name, Float, nullable=False)
+
+
+def _flag(name: str) -> Column[bool]:
+    return Column(name, Boolean, nullable=False)
+
+
+def _binary(name: str, *, nullable: bool = False, unique: bool = False) -> Column[bytes]:
+    return Column(name, LargeBinary, nullable=nullable, unique=unique)
+
+
+def _to_submission(*, primary_key: bool) -> tuple[Column[int] | ForeignKeyConstraint, ...]:
+    """Return a reference to a submission: its team and its number."""
+    columns = (_count("team", primary_key=primary_key), _count("number", primary_key=primary_key))
+    return (*columns, ForeignKeyConstraint(["team", "number"], ["server_submission.team", "server_submission.number"]))
+
 
 TABLES = MetaData()
 
 
-SERVER = Table("server", TABLES, key(), text("time"), binary("key_check"), binary("admin", nullable=True))
+SERVER = Table("server", TABLES, _key(), _text("time"), _binary("key_check"), _binary("admin", nullable=True))
 """One row; ``key_check`` is a known text under the key, ``admin`` the hash of the admin token."""
 
 COMPETITION = Table(
     "server_competition",
     TABLES,
-    key(),
-    text("slug", unique=True),
-    text("name"),
-    text("description"),
-    text("rules"),
-    text("opens", nullable=True),
-    text("closes", nullable=True),
-    flag("public"),
-    number("delta"),
-    count("rows"),
-    count("classes"),
-    text("data_set", nullable=True),
-    flag("parted"),
-    text("time"),
-    text("finished", nullable=True),
+    _key(),
+    _text("slug", unique=True),
+    _text("name"),
+    _text("description"),
+    _text("rules"),
+    _text("opens", nullable=True),
+    _text("closes", nullable=True),
+    _flag("public"),
+    _number("delta"),
+    _count("rows"),
+    _count("classes"),
+    _text("data_set", nullable=True),
+    _flag("parted"),
+    _text("time"),
+    _text("finished", nullable=True),
 )
 """``data_set`` is the labels' name in the ledger, ``parted`` whether its parts there are this competition's split."""
 
 FILE = Table(
     "server_file",
     TABLES,
-    to("competition", primary_key=True),
+    _to("competition", primary_key=True),
     Column("kind", Text, primary_key=True),
-    binary("content"),
+    _binary("content"),
 )
 """The features as CSV; the labels and the split encrypted."""
 
-INVITE = Table("server_invite", TABLES, key(), to("competition"), binary("code", unique=True), text("time"))
+INVITE = Table("server_invite", TABLES, _key(), _to("competition"), _binary("code", unique=True), _text("time"))
 
 TEAM = Table(
     "server_team",
     TABLES,
-    key(),
-    to("competition"),
+    _key(),
+    _to("competition"),
     Column("invite", Integer, ForeignKey("server_invite.id"), nullable=False, unique=True),
-    text("name"),
-    binary("token", unique=True),
-    text("joined"),
-    text("entry", nullable=True),
-    count("reserved"),
-    count("drawn"),
-    count("used"),
-    text("day"),
-    count("used_today"),
-    binary("state"),
+    _text("name"),
+    _binary("token", unique=True),
+    _text("joined"),
+    _text("entry", nullable=True),
+    _count("reserved"),
+    _count("drawn"),
+    _count("used"),
+    _text("day"),
+    _count("used_today"),
+    _binary("state"),
     UniqueConstraint("competition", "name"),
 )
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed."""
@@ -69,16 +117,16 @@ TEAM = Table(
 SUBMISSION = Table(
     "server_submission",
     TABLES,
-    to("team", primary_key=True),
-    count("number", primary_key=True),
-    text("key"),
-    text("time"),
-    text("digest"),
-    flag("charged"),
-    number("released"),
-    text("text"),
-    flag("inspected"),
-    text("sketch", nullable=True),
+    _to("team", primary_key=True),
+    _count("number", primary_key=True),
+    _text("key"),
+    _text("time"),
+    _text("digest"),
+    _flag("charged"),
+    _number("released"),
+    _text("text"),
+    _flag("inspected"),
+    _text("sketch", nullable=True),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
     Index("server_submission_digest", "digest"),
@@ -86,27 +134,27 @@ SUBMISSION = Table(
 """``key`` is the id that the team knows; ``digest`` the hash of the predictions, ``sketch`` what tells near copies."""
 
 
-PREDICTION = Table("server_prediction", TABLES, *to_submission(primary_key=True), binary("content"))
+PREDICTION = Table("server_prediction", TABLES, *_to_submission(primary_key=True), _binary("content"))
 """Apart from the submissions, which are listed often; 64-bit floats, little-endian."""
 
 FLAG = Table(
     "server_flag",
     TABLES,
-    key(),
-    *to_submission(primary_key=False),
-    text("finding"),
-    text("reason"),
-    number("measured"),
-    number("boundary"),
+    _key(),
+    *_to_submission(primary_key=False),
+    _text("finding"),
+    _text("reason"),
+    _number("measured"),
+    _number("boundary"),
 )
 
 FINAL = Table(
     "server_final",
     TABLES,
-    to("competition", primary_key=True),
-    to("team", primary_key=True),
-    count("rank"),
-    count("public_rank"),
-    number("released"),
-    text("text"),
+    _to("competition", primary_key=True),
+    _to("team", primary_key=True),
+    _count("rank"),
+    _count("public_rank"),
+    _number("released"),
+    _text("text"),
 )
