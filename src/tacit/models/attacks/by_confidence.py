@@ -9,14 +9,14 @@ import pyarrow as pa
 from tacit.leak import Leak
 from tacit.models.attacks.attacked_release import AttackedRelease
 from tacit.models.attacks.coins import CoinDesign, PairCoins, RowCoins
-from tacit.models.attacks.lira import OnlineLira, PooledSpread, SpreadPerPoint
+from tacit.models.attacks.lira import CalibratedLira, OnlineLira
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.rmia import OnlineRmia
 from tacit.models.attacks.rows import AttackedRows
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
 from tacit.models.attacks.shadow_training import train_shadows
-from tacit.models.attacks.targets import attack_confidence
+from tacit.models.attacks.targets import MembershipAttack, attack_confidence
 from tacit.models.mechanisms import PlainTraining
 from tacit.models.methods import ConfidenceAttack, LiraAttack, LossAttack, RmiaAttack, ShadowAttack
 from tacit.models.plan import Plan
@@ -51,10 +51,10 @@ def score_by_loss(_: LossAttack, target: AttackedRelease, rows: AttackedRows) ->
     return LossThreshold()
 
 
-def score_by_likelihood(method: LiraAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineLira:
-    """Return the likelihood-ratio attack; of few shadow models, with one spread for all points."""
+def score_by_likelihood(method: LiraAttack, target: AttackedRelease, rows: AttackedRows) -> MembershipAttack:
+    """Return the likelihood-ratio attack; that of few shadow models shares what they know of all points."""
     shadows = _shadows(method, target, rows)
-    return OnlineLira(shadows=shadows, spread=PooledSpread() if shadows.models < _MANY_MODELS else SpreadPerPoint())
+    return CalibratedLira(shadows=shadows) if shadows.models < _MANY_MODELS else OnlineLira(shadows=shadows)
 
 
 def score_by_ratio(method: RmiaAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineRmia:

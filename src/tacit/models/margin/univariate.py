@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.margin.labels import signs_of
-from tacit.models.margin.univariate_refinement import RefinedNetwork, lift, refine
-from tacit.models.network import TwoLayerReLU
+from tacit.models.margin.univariate_refinement import LeastNorm, lift, refine
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 
-__all__ = ["LeastNorm", "fit_least_norm"]
+__all__ = ["fit_least_norm"]
 
 # what counts as zero in the convex program's answer, relative to the largest; tried in this order
 _TOLERANCES = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8, 1e-3)
 _SETTLED = 1e-9  # gap at which the search for the active set ends
 _FAILED = 1e-4  # gap above which there is no answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeastNorm:
-    """The network of least norm with margin 1 on a training set of one feature, with the proof that it is.
-
-    Its neurons differ in direction, each balanced: v^2 = w^2 + b^2. The multipliers l are the dual solution, 0 off the
-    margin. ``gap`` is (objective of the network scaled to margin 1 - sum of l scaled to dual feasibility) / objective:
-    how far, at most, the network is from the least norm. It is computed from network and multipliers alone.
-    """
-
-    network: TwoLayerReLU
-    multipliers: Floats
-    gap: float
-
-    @property
-    def objective(self) -> float:
-        """Half the squared norm of the parameters."""
-        return self.network.squared_norm / 2
 
 
 def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
@@ -62,7 +42,7 @@ def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
     best = _refine_best(points, signs, vectors, dual)
     multipliers = np.zeros(len(place))
     multipliers[np.unique(place, return_index=True)[1]] = best.multipliers  # of equal points the first carries it
-    return LeastNorm(network=best.network, multipliers=multipliers, gap=best.gap)
+    return replace(best, multipliers=multipliers)
 
 
 def _check_points(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats, NDArray[np.intp]]:
@@ -114,8 +94,8 @@ def _solve_convex(x: Floats, y: Floats) -> tuple[tuple[Floats, Floats], Floats]:
     return (P.value, Q.value), np.maximum(fits.dual_value, 0)
 
 
-def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats) -> RefinedNetwork:
-    best: RefinedNetwork | None = None
+def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats) -> LeastNorm:
+    best: LeastNorm | None = None
     for tolerance in _TOLERANCES:
         for found in refine(x, y, vectors, dual, tolerance=tolerance):
             best = found if best is None or found.gap < best.gap else best

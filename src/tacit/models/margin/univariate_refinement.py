@@ -13,7 +13,7 @@ from scipy.optimize import lsq_linear
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 
-__all__: list[str] = []
+__all__ = ["LeastNorm"]
 
 Flags = NDArray[np.bool_]
 
@@ -23,12 +23,22 @@ _READINGS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RefinedNetwork:
-    """A network with its multipliers and what separates the two, as in ``LeastNorm``."""
+class LeastNorm:
+    """The network of least norm with margin 1 on a training set of one feature, with the proof that it is.
+
+    Its neurons differ in direction, each balanced: v^2 = w^2 + b^2. The multipliers l are the dual solution, 0 off the
+    margin. ``gap`` is (objective of the network scaled to margin 1 - sum of l scaled to dual feasibility) / objective:
+    how far, at most, the network is from the least norm. It is computed from network and multipliers alone.
+    """
 
     network: TwoLayerReLU
     multipliers: Floats
     gap: float
+
+    @property
+    def objective(self) -> float:
+        """Half the squared norm of the parameters."""
+        return self.network.squared_norm / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +69,7 @@ def lift(x: Floats) -> Floats:
 
 def refine(
     x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats, *, tolerance: float
-) -> Iterator[RefinedNetwork]:
+) -> Iterator[LeastNorm]:
     """Take what is above the tolerance as active, solve the equations of the active set, certify each answer."""
     active = dual > tolerance * dual.max()
     Z = lift(x)[active] * y[active, None]  # y_i (x_i, 1): labels enter nowhere else
@@ -170,7 +180,7 @@ def _slopes(Z: Floats, neurons: _Neurons, lam: Floats) -> tuple[Floats, Floats]:
     return c, neurons.on * (c @ Z.T)
 
 
-def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) -> RefinedNetwork:
+def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) -> LeastNorm:
     """Build the network and bound its distance from the least norm by weak duality."""
     keep = masses != 0
     roots, signs = np.sqrt(np.abs(masses[keep])), np.sign(masses[keep])
@@ -181,7 +191,7 @@ def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) ->
     margin = float((y * network(x[:, None])).min())
     lower = float(lam.sum()) / largest_dual_value(x, lam * y)
     gap = (objective / margin - lower) / lower if margin > 0 else np.inf
-    return RefinedNetwork(network=network, multipliers=lam, gap=max(gap, 0.0))
+    return LeastNorm(network=network, multipliers=lam, gap=max(gap, 0.0))
 
 
 def largest_dual_value(x: Floats, weights: Floats) -> float:
