@@ -79,7 +79,7 @@ def checked(**unused: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             except TypeError:  # too many or too few: the function itself says so
                 return function(*positional, **keywords)
             for name, value in given.items():
-                if name in unused and not (value is None or value == ()):
+                if name in unused and value is not None and not (isinstance(value, tuple) and not value):
                     raise InvalidInput(f"must not be given: {unused[name]}", field=name)
                 _check(name, value, surface)
             return function(*positional, **keywords)
