@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 from sklearn.utils import _safe_indexing
 
-from tacit.labels.fitting.expect import expect_outside, posterior_targets
+from tacit.labels.fitting.expect import balance, calibrate, expect_outside, posterior_targets
 from tacit.labels.fitting.model import cross_fit
 from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.mechanisms.shares import unfold
@@ -47,6 +47,7 @@ def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rn
         # flat at first: models of soft targets shrink to where these start, and calibration undoes that from flat
         start = posterior_targets(np.full_like(likelihood, 1 / likelihood.shape[1]), likelihood)
         learned = expect_outside(model, X, likelihood=likelihood, start=start, rounds=2, folds=max(3, folds), rng=rng)
+        learned = calibrate(balance(learned, likelihood=likelihood), likelihood=likelihood)
     else:
         transition = evidence.channel.transition
         targets = np.eye(transition.shape[1])[evidence.channel.outputs[present]]

@@ -13,12 +13,13 @@ from sklearn.utils import _safe_indexing
 
 from tacit.labels.fitting.model import FittedModel, Weights, fit_soft
 
-__all__ = ["calibrate", "expect_outside", "posterior_targets"]
+__all__ = ["balance", "calibrate", "expect_outside", "posterior_targets"]
 
 Array = NDArray[np.float64]
 Folds = frozenset[int]
 
 _FLOOR = 1e-12  # a model's 0 is no proof
+_ROUNDS = 100
 
 
 def posterior_targets(prior: Array, likelihood: Array) -> Array:
@@ -47,6 +48,25 @@ def calibrate(prior: Array, *, likelihood: Array) -> Array:
 
     found = minimize_scalar(loss, bounds=(-4.0, 3.0), method="bounded")
     return np.asarray(softmax(math.exp(float(found.x)) * logs, axis=1))
+
+
+def balance(prior: Array, *, likelihood: Array) -> Array:
+    """Return the priors times one factor per class, scaled to sum to 1, that makes the release likeliest.
+
+    Soft targets shrink all classes to equal shares, which one power does not undo: a class must be as frequent before
+    a row's own release as after it. The factors come from all rows, and reveal nothing about any of them.
+
+    Examples
+    --------
+    >>> likelihood = np.array([[0.9, 0.1]] * 17 + [[0.1, 0.9]] * 3)
+    >>> balance(np.full((20, 2), 0.5), likelihood=likelihood)[0].round(2)
+    array([0.94, 0.06])
+    """
+    shares = np.maximum(prior, _FLOOR)
+    for _ in range(_ROUNDS):
+        shares = shares * (posterior_targets(shares, likelihood).mean(axis=0) / shares.mean(axis=0))
+        shares /= shares.sum(axis=1, keepdims=True)
+    return shares
 
 
 def expect_outside(

@@ -81,7 +81,7 @@ def fit_soft(
     if not has_fit_parameter(estimator, "sample_weight"):
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
     signed = bool((targets < 0).any())
-    kept = targets if signed else np.where(targets >= min(_FAINT, 0.1 / K), targets, 0.0)
+    kept = targets if signed else np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)
     rows, codes = np.nonzero(kept)
     weights = (kept / kept.sum(axis=1, keepdims=True))[rows, codes]
     if sample_weight is not None:
