@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.queries import is_ordered
 from tacit.data.rows import read_rows
-from tacit.data.table import open_table
-from tacit.data.view import as_ibis
+from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def limit_rows(person: pa.ChunkedArray, *, rows: int, seed: int) -> NDArray[np.i
 
 
 def limit_table(
-    table: ibis.Table, *, columns: Sequence[str], person: str, rows: int, rng: np.random.Generator
-) -> ibis.Table:
+    table: TableView | ibis.Table, *, columns: Sequence[str], person: str, rows: int, rng: np.random.Generator
+) -> TableView:
     """Return the columns of a table with at most ``rows`` rows of each person, drawn at random."""
-    if table.get_backend().name != "duckdb":
+    if not is_ordered(table):
         raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
     read = read_rows(table, columns=[*columns, person])
     used = limit_rows(read[person], rows=rows, seed=draw_seed(rng))
-    return as_ibis(open_table(read.select(list(columns)).take(pa.array(used))))
+    return TableView.of_arrow(read.select(list(columns)).take(pa.array(used)))

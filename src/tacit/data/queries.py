@@ -15,7 +15,17 @@ from tacit.data.view import TableView, quoted
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["SqlColumn", "SqlValue", "column_of", "count_rows", "float_literal", "is_number", "is_ordered", "select"]
+__all__ = [
+    "SqlColumn",
+    "SqlValue",
+    "column_of",
+    "count_rows",
+    "float_literal",
+    "is_number",
+    "is_ordered",
+    "schema_of",
+    "select",
+]
 
 _LARGEST = 1.7976931348623157e308
 
@@ -59,11 +69,17 @@ class SqlColumn:
 
 def column_of(table: TableView | ibis.Table, name: str) -> SqlColumn:
     """Return a column of a table that has it."""
-    if isinstance(table, TableView):
-        kind = table.query(f"SELECT {quoted(name)} FROM {quoted(table.name)} LIMIT 0").to_arrow([name])[name].type
-    else:
-        kind = table[name].type().to_pyarrow()
+    kind = schema_of(table, [name]).field(name).type
     return SqlColumn(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def schema_of(table: TableView | ibis.Table, columns: Sequence[str]) -> pa.Schema:
+    """Return the types of some columns; no row is read."""
+    if isinstance(table, TableView):
+        chosen = ", ".join(map(quoted, columns))
+        return table.query(f"SELECT {chosen} FROM {quoted(table.name)} LIMIT 0").to_arrow(columns).schema
+    schema: pa.Schema = table.select(*columns).schema().to_pyarrow()
+    return schema
 
 
 def is_number(kind: pa.DataType) -> bool:

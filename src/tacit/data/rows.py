@@ -46,6 +46,13 @@ def read_rows(table: TableView | ibis.Table, *, columns: Sequence[str] | None = 
 
 def read_batches(table: TableView | ibis.Table, *, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of ``columns``, never more than a few batches at a time; in order where the table has one."""
+    try:
+        yield from _batches(table, columns, batch_rows)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
+
+
+def _batches(table: TableView | ibis.Table, columns: Sequence[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
     if isinstance(table, TableView):
         return table.read(columns, batch_rows=batch_rows)
     return iter(table.select(*columns).to_pyarrow_batches(chunk_size=batch_rows))

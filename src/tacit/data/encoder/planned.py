@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from tacit.data.encoder.encoder import Encoder
 from tacit.data.names import check_present
+from tacit.data.queries import schema_of
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     import ibis
+
+    from tacit.data.view import TableView
 
 __all__ = ["declared_encoder", "planned_features"]
 
@@ -29,8 +32,9 @@ def planned_features(plan: EncodedPlan, columns: Sequence[str]) -> tuple[str, ..
     return names
 
 
-def declared_encoder(plan: EncodedPlan, table: ibis.Table) -> Encoder:
+def declared_encoder(plan: EncodedPlan, table: TableView | ibis.Table) -> Encoder:
     """Return the encoder of a table's features from their names and types and the plan; no row is read."""
     names = planned_features(plan, table.columns)
-    schema = table.select(*names).limit(0).to_pyarrow().schema
-    return Encoder.declared(schema, names, ranges=plan.ranges, categories=plan.categories, gaps=plan.gaps)
+    return Encoder.declared(
+        schema_of(table, names), names, ranges=plan.ranges, categories=plan.categories, gaps=plan.gaps
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from tacit.features.mechanisms.noise import check_gaussian
 from tacit.features.mechanisms.selected_share import share_found
@@ -113,4 +113,4 @@ def _error(release: float, labels: float, delta: float, m: int, n: int, classes:
     # Fan and Fan (2008), Theorem 1, for means of equal precision: m features, of whose gaps a share is found
     signal = m * found * (_GAP / _DEVIATION) ** 2
     spread = 2 * m * (1 / n + (on_means / _DEVIATION) ** 2)
-    return float(norm.sf(signal / (2 * math.sqrt(signal + spread))))
+    return float(ndtr(-signal / (2 * math.sqrt(signal + spread))))

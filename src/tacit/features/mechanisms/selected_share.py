@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
-from scipy.stats import norm
+from scipy.special import log_ndtr, ndtr
 
 from tacit.privacy.errors import InvalidInput
 
@@ -25,11 +23,11 @@ def mean_gap_tail(x: ArrayLike, *, deviation: float, noise: float = 0.0) -> NDAr
         raise InvalidInput(f"must be > 0 and noise >= 0, got {deviation!r} and {noise!r}", field="deviation")
     z = v / deviation
     if noise == 0:
-        return np.asarray(norm.sf(z))
+        return np.asarray(ndtr(-z))
     r = deviation / noise
     up = np.exp(r * r / 2 - v / noise + log_ndtr(z - r))
     down = np.exp(r * r / 2 + v / noise + log_ndtr(-z - r))
-    return np.clip(norm.sf(z) + (up - down) / 2, 0.0, 1.0)
+    return np.clip(ndtr(-z) + (up - down) / 2, 0.0, 1.0)
 
 
 def share_found(gap: float, *, chosen: int, others: int, deviation: float, noise: float = 0.0) -> float:
@@ -39,6 +37,8 @@ def share_found(gap: float, *, chosen: int, others: int, deviation: float, noise
     without a difference scores |N| + L, and |N| is taken as a Gaussian of its mean and deviation. N is the distance of
     two class means, L the Laplace noise on the scores, ``noise`` its scale.
     """
+    from scipy.optimize import brentq  # a quarter of a second of import that a plan without a selection does not need
+
     folded, left = deviation * math.sqrt(2 / math.pi), deviation * math.sqrt(1 - 2 / math.pi)
 
     def too_many(y: float) -> float:

@@ -6,31 +6,33 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-import duckdb
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, as_ibis, open_table
+from tacit.data import Encoder, open_table
 from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import MISSING, Classes, as_column, missing_labels
-from tacit.data.csv_file import fault
 from tacit.data.encoder import ColumnRule
 from tacit.data.encoder.planned import declared_encoder
 from tacit.data.persons import limit_table
-from tacit.data.rows import parse_once
+from tacit.data.rows import parse_once, read_batches, read_rows
+from tacit.data.view import TableView, quoted
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.plan import Plan
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
+if TYPE_CHECKING:
+    import ibis
+
 __all__ = ["FeatureTable", "Progress"]
 
 
+_COUNT = "tacit rows"
 _CELLS = 1 << 25  # of a batch: 256 MiB as float64
 _ROWS = 1 << 16  # of a batch at most
 _BLOCK = 1 << 18  # cells that are added up at a time: they fit a core's cache
@@ -40,8 +42,8 @@ _BLOCK = 1 << 18  # cells that are added up at a time: they fit a core's cache
 class FeatureTable:
     """A table of any size with a private label, read in batches and in order; ``raw`` is what a ledger recognizes."""
 
-    raw: ibis.Table
-    table: ibis.Table
+    raw: TableView | ibis.Table
+    table: TableView | ibis.Table
     encoder: Encoder
     plan: Plan
     classes: Classes
@@ -50,7 +52,7 @@ class FeatureTable:
     @classmethod
     def of(cls, source: object, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
         """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class."""
-        table = as_ibis(open_table(source))
+        table = open_table(source)
         encoder = declared_encoder(plan, table)
         if plan.label in encoder.names:
             raise InvalidInput(
@@ -60,9 +62,8 @@ class FeatureTable:
         used = parse_once(table, source, columns=[*columns, *([] if plan.person is None else [plan.person])])
         if plan.person is not None:
             used = limit_table(used, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
-        counted = _read(lambda: used.group_by(plan.label).agg(rows=used.count()).to_pyarrow())
-        rows = sum(counted["rows"].to_pylist())
-        classes = _classes(counted[plan.label], plan)
+        labels, rows = _labels(used, plan.label)
+        classes = _classes(labels, plan)
         return cls(raw=table, table=used, encoder=encoder, plan=plan, classes=classes, rows=rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -150,15 +151,16 @@ def _classes(labels: pa.ChunkedArray, plan: Plan) -> Classes:
         ) from None
 
 
-def _stream(table: ibis.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    chunk = max(1, min(_CELLS // len(columns), _ROWS))
-    batches = table.select(*columns).to_pyarrow_batches(chunk_size=chunk)
-    while (batch := _read(lambda: next(batches, None))) is not None:
-        yield batch
+def _labels(table: TableView | ibis.Table, label: str) -> tuple[pa.ChunkedArray, int]:
+    """Return the different labels, and how many rows there are."""
+    if isinstance(table, TableView):
+        name, count = quoted(label), quoted(_COUNT)
+        found = table.query(f"SELECT {name}, COUNT(*) AS {count} FROM {quoted(table.name)} GROUP BY {name}")
+        counted = read_rows(found)
+    else:
+        counted = read_rows(table.group_by(label).agg(**{_COUNT: table.count()}))
+    return counted[label], sum(counted[_COUNT].to_pylist())
 
 
-def _read(query: Callable[[], Any]) -> Any:  # noqa: ANN401
-    try:
-        return query()
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
+def _stream(table: TableView | ibis.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    return read_batches(table, columns=columns, batch_rows=max(1, min(_CELLS // len(columns), _ROWS)))

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
-import pyarrow as pa
-
-from tacit.data.csv_file import fault
-from tacit.data.view import TableView
-from tacit.privacy.errors import InvalidInput
+from tacit.data.queries import is_ordered
+from tacit.data.rows import read_batches
 
 if TYPE_CHECKING:
     import ibis
+    import pyarrow as pa
+
+    from tacit.data.view import TableView
 
 __all__ = ["TableSource"]
 
@@ -35,19 +34,11 @@ class TableSource:
 
     @property
     def ordered(self) -> bool:
-        """Whether every reading gives the rows in the same order: files and frames do, another database does not."""
-        return isinstance(self.table, TableView) or bool(self.table.get_backend().name == "duckdb")
+        """Whether every reading gives the rows in the same order."""
+        return is_ordered(self.table)
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns, in order."""
-        try:
-            for batch in self._batches(columns):
-                if batch.num_rows:
-                    yield batch
-        except (duckdb.Error, pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if isinstance(self.table, TableView):
-            return self.table.read(columns, batch_rows=self.batch_rows)
-        return iter(self.table.select(*columns).to_pyarrow_batches(chunk_size=self.batch_rows))
+        for batch in read_batches(self.table, columns=columns, batch_rows=self.batch_rows):
+            if batch.num_rows:
+                yield batch

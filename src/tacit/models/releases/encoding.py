@@ -24,10 +24,14 @@ from tacit.privacy.plan import Plan as AnyPlan
 if TYPE_CHECKING:
     import ibis
 
+    from tacit.data.view import TableView
+
 __all__ = ["encoder_of_numbers", "read_labeled", "read_points"]
 
 
-def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> tuple[TrainingPoints, Encoder]:
+def read_points(
+    table: TableView | ibis.Table, plan: Plan, *, rng: np.random.Generator
+) -> tuple[TrainingPoints, Encoder]:
     """Read the rows that a plan trains on, and how they became numbers."""
     declared = declared_encoder(plan, table) if plan.mechanism.private_features else None
     names = planned_features(plan, table.columns)
