@@ -138,7 +138,7 @@ def test_canaries_attack_the_noise_of_a_release(mechanism):
         ({"truth": _table(0, rows=30)}, "truth must have the 300 released rows, got 30"),
         ({"truth": _table(0).drop_columns(["x2"])}, "truth must have the feature column 'x2'"),
         ({"method": "guess"}, "method must be one of linkage, membership, canaries, got 'guess'"),
-        ({"method": "canaries:records=1"}, "method canaries: records must be an integer >= 2 and at most 10,000,000, got '1'"),
+        ({"method": "canaries:records=1"}, "method canaries: records must be an integer >= 2"),
     ],
 )
 def test_bad_input_is_refused(given, sentence):
