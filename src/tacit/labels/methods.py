@@ -16,6 +16,7 @@ __all__ = [
     "LabelCanaries",
     "LearnMethod",
     "Regressor",
+    "ReleasedLikelihood",
     "TwinRepresentation",
 ]
 
@@ -42,6 +43,15 @@ class Denoised(Choice):
     )
     rounds: int = field(default=1, metadata=count("How many times to train again.", least=0))
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedLikelihood(Choice):
+    """Logistic regression by the likelihood of the released labels, which choose its penalty too: for rare classes."""
+
+    name: ClassVar[str] = "likelihood"
+    numbers: ClassVar[bool] = False
+    learner = lazy_method("tacit.labels.learners.named", "likelihood_learner")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +94,7 @@ class LabelCanaries(Choice):
     attack = lazy_method("tacit.labels.attacks.planted", "plant_and_guess")
 
 
-LearnMethod = Denoised | TwinRepresentation | Regressor
+LearnMethod = Denoised | ReleasedLikelihood | TwinRepresentation | Regressor
 AttackMethod = Bayes | LabelCanaries
 
 HELP = {

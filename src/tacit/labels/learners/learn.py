@@ -98,8 +98,8 @@ def _method(release: Release, method: LearnMethod | str | None) -> LearnMethod:
         return Regressor() if numbers else Denoised()
     chosen: LearnMethod = read_choice(LearnMethod, method, field="method")
     if numbers != chosen.numbers:
-        fits = "regressor: the release has numbers" if numbers else "denoised or twins: the release has classes"
-        raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
+        fits, has = ("regressor", "numbers") if numbers else ("denoised, likelihood or twins", "classes")
+        raise InvalidInput(f"must be {fits}: the release has {has}, got {chosen}", field="method")
     return chosen
 
 

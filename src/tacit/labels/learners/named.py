@@ -12,13 +12,14 @@ from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.likelihood import LikelihoodRegression
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
-from tacit.labels.methods import Denoised, Regressor, TwinRepresentation
+from tacit.labels.methods import Denoised, Regressor, ReleasedLikelihood, TwinRepresentation
 from tacit.privacy.edge import Progress
 
-__all__ = ["denoised_learner", "number_learner", "twins_learner"]
+__all__ = ["denoised_learner", "likelihood_learner", "number_learner", "twins_learner"]
 
 
 _DENOISE: dict[str, Denoise] = {
@@ -48,6 +49,15 @@ def denoised_learner(method: Denoised, rng: np.random.Generator, progress: Progr
         progress=progress,
         random_state=rng,
     )
+
+
+def likelihood_learner(
+    method: ReleasedLikelihood,  # noqa: ARG001
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> LabelPrivateClassifier:
+    """Return the classifier that is fitted once, to the likelihood."""
+    return LabelPrivateClassifier(LikelihoodRegression(), rounds=0, progress=progress, random_state=rng)
 
 
 def twins_learner(

@@ -1,0 +1,162 @@
+"""Logistic regression by the likelihood of released labels: the right minimum, the right penalty, rare classes."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.likelihood import LikelihoodRegression, NoSignalWarning
+from tacit.labels.mechanisms import RandomizedResponse
+from tacit.privacy.errors import InvalidInput
+
+RNG = np.random.default_rng
+
+
+def rows(count, *, rate, seed=0):
+    """Ten features, three of which move the odds of a class with about this rate."""
+    rng = RNG(seed)
+    X = rng.normal(size=(count, 10))
+    logits = X[:, :3] @ [1.2, 0.8, -0.6] + np.log(rate / (1 - rate)) - 0.6
+    return X, (rng.random(count) < 1 / (1 + np.exp(-logits))).astype(np.int64)
+
+
+def released(y, *, epsilon, classes=2, seed=0):
+    coin = RandomizedResponse(epsilon=epsilon, classes=classes)
+    return coin.transition().T[coin.randomize(y, rng=RNG(seed))]
+
+
+def objective(model, X, likelihood):
+    scale = X.std(axis=0)
+    evidence = (model.predict_proba(X) * likelihood).sum(axis=1)
+    return -np.log(evidence).sum() + model.penalty / 2 * ((model.coef_ * scale) ** 2).sum()
+
+
+def test_with_clean_labels_it_is_logistic_regression():
+    X, y = rows(2000, rate=0.4)
+    X = StandardScaler().fit_transform(X)
+    ours = LikelihoodRegression(penalty=1.0).fit(X, y)
+    theirs = LogisticRegression(C=2.0, tol=1e-8).fit(X, y)  # one slope against two, half the square
+    np.testing.assert_allclose(ours.coef_[1] - ours.coef_[0], theirs.coef_[0], rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=2e-3)
+
+
+def test_no_step_away_is_likelier():
+    X, y = rows(3000, rate=0.3)
+    likelihood = released(y, epsilon=1)
+    model = LikelihoodRegression(penalty=3.0, max_iter=2000).fit_likelihoods(X, likelihood)
+    least, rng = objective(model, X, likelihood), RNG(1)
+    for _ in range(30):
+        kept = model.coef_.copy()
+        model.coef_ = kept + rng.normal(scale=0.03, size=kept.shape)
+        assert objective(model, X, likelihood) > least - 0.05
+        model.coef_ = kept
+
+
+def test_scale_and_shift_of_a_feature_change_nothing():
+    X, y = rows(1000, rate=0.3)
+    likelihood, factors = released(y, epsilon=2), 10.0 ** RNG(0).integers(-3, 4, 10)
+    one, other = (
+        LikelihoodRegression(random_state=0).fit_likelihoods(Z, likelihood) for Z in (X, X * factors + factors)
+    )
+    assert one.penalty_ == other.penalty_
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X * factors + factors), atol=1e-3)
+
+
+def test_sparse_rows_are_taken():
+    X, y = rows(1000, rate=0.3)
+    X[np.abs(X) < 1] = 0
+    likelihood = released(y, epsilon=2)
+    dense = LikelihoodRegression(penalty=1.0).fit_likelihoods(X, likelihood)
+    sparse = LikelihoodRegression(penalty=1.0).fit_likelihoods(sp.csr_matrix(X), likelihood)
+    np.testing.assert_allclose(dense.predict_proba(X), sparse.predict_proba(sp.csr_matrix(X)), atol=0.01)
+
+
+@pytest.mark.parametrize(("rate", "epsilon", "auc"), [(0.03, 1.0, 0.83), (0.03, 3.0, 0.84), (0.005, 3.0, 0.83)])
+def test_a_rare_class_is_ranked_nearly_as_by_clean_labels(rate, epsilon, auc):
+    X, y = rows(40_000, rate=rate)
+    later, truth = rows(20_000, rate=rate, seed=1)
+    model = LikelihoodRegression(random_state=0).fit_likelihoods(X, released(y, epsilon=epsilon))
+    chances = model.predict_proba(later)[:, 1]
+    assert roc_auc_score(truth, chances) > auc
+    assert chances.mean() == pytest.approx(truth.mean(), rel=0.5)
+    uncorrected = LogisticRegression().fit(X, released(y, epsilon=epsilon).argmax(axis=1)).predict_proba(later)[:, 1]
+    assert uncorrected.mean() > 1.5 * truth.mean(), "control: without correction the rate is that of the noise"
+
+
+def test_the_penalty_that_released_labels_choose_is_nearly_the_best():
+    X, y = load_digits(return_X_y=True)
+    X, later, y, truth = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    likelihood = released(y, epsilon=1, classes=10)
+    scores = {
+        penalty: LikelihoodRegression(penalty=penalty, random_state=0)
+        .fit_likelihoods(X, likelihood)
+        .score(later, truth)
+        for penalty in (0.01, 1.0, 10.0, 100.0, 1000.0)
+    }
+    chosen = LikelihoodRegression(random_state=0).fit_likelihoods(X, likelihood).score(later, truth)
+    assert chosen > max(scores.values()) - 0.05
+    assert chosen > min(scores.values()) + 0.2
+
+
+def test_where_features_say_nothing_the_fit_says_so():
+    def warned(X, y, seed):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            LikelihoodRegression(random_state=seed).fit_likelihoods(X, released(y, epsilon=1, seed=seed))
+        return any(issubclass(one.category, NoSignalWarning) for one in caught)
+
+    silent = sum(
+        not warned(RNG(seed).normal(size=(2000, 5)), (RNG(seed + 100).random(2000) < 0.2).astype(np.int64), seed)
+        for seed in range(10)
+    )
+    assert silent <= 3
+    assert not any(warned(*rows(5000, rate=0.2, seed=seed), seed) for seed in range(3))
+
+
+def test_balanced_classes_are_balanced():
+    X, y = rows(20_000, rate=0.05)
+    likelihood = released(y, epsilon=2)
+    plain, balanced = (
+        LikelihoodRegression(penalty=1.0, class_weight=how).fit_likelihoods(X, likelihood).predict_proba(X)[:, 1].mean()
+        for how in (None, "balanced")
+    )
+    assert plain < 0.1
+    assert 0.3 < balanced < 0.7
+
+
+def test_the_private_classifier_takes_it_and_fits_once():
+    X, y = rows(4000, rate=0.3)
+    told = []
+    learner = LabelPrivateClassifier(
+        LikelihoodRegression(), epsilon=3, rounds=0, random_state=0, progress=lambda *at: told.append(at)
+    ).fit(X, y)
+    assert learner.score(X, y) > 0.7
+    assert told == [(0, 1)]
+    assert str(learner.guarantee_) == "epsilon 3 for one label"
+
+
+def test_wrong_input():
+    with pytest.raises(InvalidInput, match=r"must have one row for each of the 3 rows of X, got \(2, 2\)"):
+        LikelihoodRegression().fit_likelihoods(np.zeros((3, 1)), np.ones((2, 2)))
+
+
+def test_it_is_an_estimator():
+    check_estimator(LikelihoodRegression(penalty=1.0))
+    check_estimator(
+        LikelihoodRegression(),
+        expected_failed_checks=dict.fromkeys(
+            (
+                "check_sample_weight_equivalence_on_dense_data",
+                "check_sample_weight_equivalence_on_sparse_data",
+            ),
+            "the rows that judge the penalty are drawn from those that are given",
+        ),
+    )
