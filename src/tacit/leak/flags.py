@@ -89,9 +89,9 @@ def worst_first(changes: Sequence[OddsChange]) -> tuple[OddsChange, ...]:
     """
     left, ordered = list(changes), []
     while left:
-        surest = max(left, key=lambda change: (change.odds_interval.low, change.odds))
-        alike = [change for change in left if change.odds >= surest.odds_interval.low]
-        worst = min([surest, *alike], key=lambda change: change.share)
+        clearest = max(left, key=lambda change: (change.odds_interval.low, change.odds))
+        alike = [change for change in left if change.odds >= clearest.odds_interval.low]
+        worst = min([clearest, *alike], key=lambda change: change.share)
         left.remove(worst)
         ordered.append(worst)
     return tuple(ordered)
