@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
 
 from tacit.audit.numeric_label import NumericLabel
-from tacit.audit.plan import SURFACES
 from tacit.audit.suggestions import Suggestions
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.files import Replaceable
+from tacit.privacy.plan import SURFACES, check_surfaces
 from tacit.privacy.rounding import check_epsilon
 from tacit.privacy.words import counted
 
-__all__ = ["PLAN", "draft_plan"]
+__all__ = ["draft_plan"]
 
 _TITLE = "# The releases that are planned, for: tacit audit tacit.toml\n"
-PLAN = Replaceable("a plan by tacit init", re.compile(rb"\A" + re.escape(_TITLE.encode())))
-"""What a new plan may replace: one that begins as this one does."""
-
 _LEAST_BAG = 10
 _SELECTED = 6
 
@@ -67,11 +61,7 @@ def draft_plan(
     epsilon = 1  # for one label: smaller is safer, below 1 is strong
     <BLANKLINE>
     """
-    unknown = [name for name in surfaces if name not in SURFACES]
-    if unknown or not surfaces:
-        raise InvalidInput(
-            f"must be some of {', '.join(SURFACES)}, got {', '.join(unknown) or 'none'}", field="surfaces"
-        )
+    check_surfaces(surfaces)
     e = f"{check_epsilon(epsilon):g}"
     declared = _declared(found, public)
     columns = found.features_used

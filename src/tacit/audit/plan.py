@@ -15,14 +15,11 @@ from tacit.audit.limits import Limits
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.plan import Plan
+from tacit.privacy.plan import SURFACES, Plan
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import settings_of
 
 __all__ = ["SURFACES", "AuditPlan", "Step", "bundled_plan", "plan_type", "planned_release"]
-
-SURFACES = ("labels", "bags", "features", "scores", "models")
-"""What can be released, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _NO_LIMITS = Limits()

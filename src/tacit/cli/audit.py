@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,9 @@ import typer
 
 from tacit.cli.options import check_exists, check_named, check_out
 from tacit.cli.progress import show_progress
+from tacit.privacy.files import Replaceable
+from tacit.privacy.plan import check_surfaces
+from tacit.privacy.words import split_words
 
 if TYPE_CHECKING:
     from tacit.audit import AuditPlan, AuditResult, Finding, Limits
@@ -21,6 +25,8 @@ app = typer.Typer(no_args_is_help=False)
 
 FAILED, PARTIAL, INTERRUPTED = 1, 3, 130
 _TITLE = "What your data reveals"
+PAGE = Replaceable("a page of tacit audit", re.compile(rb"<title>tacit audit"))
+"""What a new page may replace."""
 
 
 @app.command()
@@ -74,16 +80,17 @@ def audit(
     check_named(out)
     check_exists(plan, "plan", remedy="write one with tacit init")
     check_exists(against, "against", remedy="give the JSON of an earlier run")
+    check_out(out, plan, against, written="HTML", force=True, over=PAGE)
+    chosen = split_words(surfaces)
+    if chosen:
+        check_surfaces(chosen)
     from tacit.audit import bundled_plan, faults, judge, read_plan
     from tacit.audit.compare import compare
     from tacit.privacy.files import write_atomically
-    from tacit.report import PAGE, render_page
+    from tacit.report import render_page
 
-    check_out(out, plan, against, written="HTML", force=True, over=PAGE)
     earlier = None if against is None else _read_result(against)
-    planned = (bundled_plan() if plan is None else read_plan(plan)).only(
-        [name.strip() for name in surfaces.split(",") if name.strip()]
-    )
+    planned = (bundled_plan() if plan is None else read_plan(plan)).only(chosen)
     limits = _limits(planned, fail_above or [])
     result: AuditResult = _run(replace(planned, limits=limits), seed=seed, cache=cache, fresh=fresh)
     failures = faults(result, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tacit.cli.options import check_named, naming
+from tacit.cli.options import check_named, check_out, check_tables
+from tacit.privacy.files import Replaceable
+from tacit.privacy.plan import SURFACES, check_surfaces
+from tacit.privacy.words import counted, join_words, split_words
 
 if TYPE_CHECKING:
     from tacit.audit.suggestions import Suggestions
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
+
+PLAN = Replaceable("a plan by tacit init", re.compile(rb"\A# The releases that are planned, for: tacit audit"))
+"""What a new plan may replace."""
 
 Answer = TypeVar("Answer", str, float)
 
@@ -51,20 +58,19 @@ def init(
 
     Example: tacit init clicks.csv --label clicked --surfaces labels,scores --epsilon 1 --out tacit.toml
     """
-    from tacit.audit.draft import PLAN, draft_plan
+    check_named(out)
+    check_tables({"data": data, "public": public}, "data", "public")
+    check_out(out, data, public, written="TOML", force=force, over=PLAN)
+    if surfaces:
+        check_surfaces(split_words(surfaces))
+    from tacit.audit.draft import draft_plan
     from tacit.audit.numeric_label import NumericLabel
-    from tacit.audit.plan import SURFACES
     from tacit.audit.source import check_size, source_from_file
     from tacit.audit.suggestions import Suggestions, suggest_label
     from tacit.data import open_table, read_rows
-    from tacit.data.locations import files_read
     from tacit.data.names import check_present
-    from tacit.privacy.files import check_writable, write_atomically
-    from tacit.privacy.words import counted, split_words
+    from tacit.privacy.files import write_atomically
 
-    check_named(out)
-    with naming("out"):
-        check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
     rows = read_rows(open_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")
@@ -108,7 +114,6 @@ def init(
 def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
     """Return the columns that an attacker may know: given, answered or suggested."""
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.words import join_words, split_words
 
     known = split_words(features or _ask("Which columns may an attacker know", join_words(usual.features_used)))
     if not known:

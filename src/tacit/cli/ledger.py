@@ -166,12 +166,13 @@ def charge(
     Example: tacit ledger charge --void adult/1 --reason "the job failed before anything was written"
     """
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.payment import Payment
 
     if void is not None:
         charged = (name, unit, epsilon, part, purpose)  # a void cancels the whole charge, of all its parts
         if reason is None or any(given is not None for given in charged):
             raise InvalidInput("--void requires --reason, and excludes NAME, --unit, --epsilon, --part and --purpose")
+        from tacit.privacy.payment import Payment
+
         receipt = Payment(ledger=_open(ledger)).void(void, reason=reason)
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:
@@ -275,6 +276,10 @@ def _columns(source: str, names: list[str] | None) -> object:
 
 
 def _open(location: str) -> Ledger:
+    from tacit.privacy.ledger.sqlite_file import check_file
+
+    if "://" not in location:
+        check_file(Path(location))  # before SQLAlchemy is imported
     from tacit.privacy.ledger import Ledger
 
     return Ledger.open(location)

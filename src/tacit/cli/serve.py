@@ -47,6 +47,8 @@ def serve(
     """
     from tacit.privacy.errors import InvalidInput
 
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"must be a folder, {folder} is a file", field="folder")
     try:
         import cryptography  # noqa: F401
         import fastapi  # noqa: F401

@@ -13,7 +13,10 @@ from tacit.privacy.settings import about, count, settings_of, settle, to_plain, 
 from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
 
-__all__ = ["MOST_CLASSES", "Plan", "check_class_count"]
+__all__ = ["MOST_CLASSES", "SURFACES", "Plan", "check_class_count", "check_surfaces"]
+
+SURFACES = ("labels", "bags", "features", "scores", "models")
+"""What can be released, in the order of every page."""
 
 MOST_CLASSES = 10_000
 """The most classes of a release: whoever reads one allocates memory for each of them."""
@@ -197,6 +200,15 @@ class Plan:
             else:
                 words += [one.option, to_words(value)]
         return words
+
+
+def check_surfaces(names: Sequence[str]) -> None:
+    """Raise unless these are names of surfaces, one or more."""
+    unknown = [name for name in names if name not in SURFACES]
+    if unknown or not names:
+        raise InvalidInput(
+            f"must be some of {', '.join(SURFACES)}, got {', '.join(unknown) or 'none'}", field="surfaces"
+        )
 
 
 def check_class_count(found: int, *, label: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,14 +15,11 @@ from tacit.audit.judged import Judged
 from tacit.audit.plan import plan_type
 from tacit.audit.words import change_of_odds, fold, in_plain_words, percent, points, proved, span
 from tacit.leak import OddsChange
-from tacit.privacy.files import Replaceable
 from tacit.report.chart import draw_leak, draw_utility
 from tacit.report.scale import Scale
 from tacit.report.tradeoff import draw_tradeoff
 
-__all__ = ["PAGE", "render_page"]
-
-PAGE = Replaceable("a page of tacit audit", re.compile(rb"<title>tacit audit"))
+__all__ = ["render_page"]
 """What a new page may replace."""
 
 _TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "yes"}
