@@ -31,7 +31,7 @@ LIMIT = 10.0
 AT = math.log(LIMIT)
 CASES: tuple[tuple[int, int, float, float, int], ...] = (  # rows, of the class, epsilon, belief in epsilon, runs
     *((3_000, 12, epsilon, 1.0, 150) for epsilon in (5.0, 8.0, 40.0)),
-    *((300, own, 0.5, 1.0, 200) for own in (12, 100)),
+    *((300, own, 0.5, 1.0, 200) for own in (1, 12, 100)),
     *((100_000, own, 0.5, 1.0, 50) for own in (400, 30_000)),
     *((4_000, own, AT, 1.0, 400) for own in (40, 400, 2_000)),
     *((4_000, 400, AT, belief, 400) for belief in (0.5, 2.0)),
