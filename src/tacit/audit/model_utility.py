@@ -34,7 +34,7 @@ def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: A
     it does better than the models of the true labels: protection never appears to help.
     """
     inside, outside = (cut_column(part[plan.label], plan) for part in (rows.protected, rows.withheld))
-    predicted = np.asarray(model.predict(rows.withheld.select(list(rows.source.features))))
+    predicted = np.asarray(model.predict(rows.withheld.select(list(rows.columns))))
     numbers = rows.source.has_numbers and pa.types.is_floating(inside.type)
     fitted = _best_model(rows.source, rows.inside.tobytes(), tuple(inside.to_pylist()), numbers=numbers)
     plain = np.asarray(fitted.predict(rows.source.X[rows.outside]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tacit.audit.answer import State, most_exposed
@@ -40,9 +41,8 @@ def _by_odds(found: Judged, change: OddsChange, ends: str) -> str:
     if found.measured is State.BELOW:
         held = isinstance(found.guarantee, Guarantee)
         return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
-    return (
-        f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {low}-fold to {high}-fold, {ends}."
-    )
+    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < math.inf else f"at least {low}-fold"
+    return f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {reach}, {ends}."
 
 
 _BARE = "; nothing is guaranteed, so a better attack may find more"

@@ -70,14 +70,8 @@ class Utility:
 
     @property
     def worthless(self) -> bool:
-        """Whether the private data clearly are better than no data, and the release is not shown to be.
-
-        Both are judged by the same rows, so that values are compared; where no data have an exact value, such as 0 for
-        an order, by the lower end of the release's interval.
-        """
-        exact = self.blind_interval.low == self.blind_interval.high
-        shown = self.interval.low if exact else self.protected
-        return self.unprotected_interval.low > self.blind and shown <= self.blind
+        """Whether the private data clearly are better than no data, and the release is not shown to be."""
+        return self.unprotected_interval.low > self.blind and self.interval.low <= self.blind
 
     def __str__(self) -> str:
         return (

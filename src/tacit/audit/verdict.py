@@ -78,10 +78,14 @@ def _not_all(result: AuditResult, joint: JointFinding, caution: str) -> Verdict:
     lower = "hand out fewer of them, or lower their epsilons"
     return Verdict(
         headline=f"Do not hand out {joint.name}." if refused else f"Not known yet whether to hand out {joint.name}.",
-        told=f"Together: {joint.reason[0].lower()}{joint.reason[1:]}",
+        told=_together(joint),
         action=" ".join(filter(None, (f"{lower[0].upper()}{lower[1:]}.", _idle(result)))),
         caution=caution,
     )
+
+
+def _together(joint: JointFinding) -> str:
+    return f"Together: {joint.reason[0].lower()}{joint.reason[1:]}"
 
 
 def _action(result: AuditResult, finding: Finding) -> str:
@@ -110,7 +114,7 @@ def _count(number: int) -> str:
 def _all_may(result: AuditResult, worst: Finding, caution: str) -> Verdict:
     return Verdict(
         headline=_permission(result),
-        told=worst.reason,
+        told=" ".join([worst.reason, *(_together(joint) for joint in result.together)]),
         action=" ".join(filter(None, (_idle(result), _unguaranteed(result), _weak(result), _spent(result)))),
         caution=caution,
     )
@@ -118,6 +122,8 @@ def _all_may(result: AuditResult, worst: Finding, caution: str) -> Verdict:
 
 def _permission(result: AuditResult) -> str:
     every, idle = len(result.findings), sum(finding.utility.worthless for finding in result.findings)
+    if result.missing:
+        return f"So far {every} of {result.planned} planned releases may be handed out; the rest was not audited."
     if every == 1:
         return f"The planned release {'is below the limit, but has no utility' if idle else 'may be handed out'}."
     if not idle:

@@ -51,6 +51,7 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
         .render(
             result=result,
             verdict=judge(result),
+            tone=_tone_of_run(result),
             earlier=earlier,
             faults=faults,
             pairs=() if earlier is None else compare(earlier, result),
@@ -123,6 +124,18 @@ def _idle(found: Judged) -> bool:
 
 def _tone(found: Judged) -> str:
     return _TONES[Permission.UNKNOWN if found.answer is Permission.YES and _idle(found) else found.answer]
+
+
+def _tone_of_run(result: AuditResult) -> str:
+    """Return the color of the verdict: green only if every planned release was audited and has utility."""
+    if result.broken:
+        return "no"
+    tones = [] if result.most_harmful is None else [_tone(result.most_harmful), *map(_tone, result.findings)]
+    return (
+        next((tone for tone in ("no", "unknown") if tone in tones), "unknown" if result.missing else "yes")
+        if tones
+        else ""
+    )
 
 
 def _short(found: Judged) -> str:
