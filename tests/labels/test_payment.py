@@ -203,6 +203,25 @@ def test_staged_labels_are_paid_for_with_their_features(ledger):
     assert len(entries(ledger)) == 2
 
 
+def test_a_stage_that_an_estimator_saw_before_it_raised_is_not_drawn_again(ledger):
+    seen = []
+
+    class Spying(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(y)
+            raise RuntimeError("after the first stage")
+
+    learner = classifier(ledger, mechanism="staged", epsilon=2.0)
+    with pytest.raises(RuntimeError, match="after the first stage"):
+        clone(learner).set_params(estimator=Spying()).fit(X, Y)
+    for estimator in (Spying(), GaussianNB()):
+        with pytest.raises(LedgerError, match=r"blobs/1 paid for was delivered.*charge for another release with again"):
+            clone(learner).set_params(estimator=estimator).fit(X, Y)
+    assert (len(seen), len(entries(ledger))) == (1, 1)
+    clone(learner).set_params(payment=Payment(ledger=ledger, again=True)).fit(X, Y)
+    assert len(entries(ledger)) == 2
+
+
 def test_staged_labels_keep_what_their_guarantee_assumes(ledger):
     """Labels drawn with weights, or from a representation, are not delivered to a fit that assumes nothing of these."""
     learner = classifier(ledger, mechanism="staged", epsilon=2.0)

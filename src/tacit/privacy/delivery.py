@@ -45,6 +45,8 @@ class ReleaseRequest:
         The columns by which the ledger recognizes the data: the label, or all columns if records are private.
     data
         Reads everything besides the table that the release depends on: the submissions to be scored.
+    shown
+        Whether code of the owner sees what is drawn before all of it is: a draw that fails is then not repeated.
     """
 
     plan: Plan
@@ -53,6 +55,7 @@ class ReleaseRequest:
     rows: Batches | None
     private: Sequence[str]
     data: Sequence[Batches] = ()
+    shown: bool = False
 
     @property
     def purpose(self) -> str:
@@ -122,7 +125,7 @@ def _paid(
     with store.locked(key.name):
         charge = key.settle()
         file = f"{name_of(key.name, charge.entry)}{request.plan.suffix}"
-        kept = charge.delivery or _draw(store, charge, payment, draw=draw, file=file)
+        kept = charge.delivery or _draw(store, charge, payment, draw=draw, file=file, shown=request.shown)
         if charge.delivery is not None:
             _check_whole(kind, store, kept, charge)
         _check_plan(kind, store.path(kept.file), charge, request)
@@ -199,12 +202,17 @@ def _chargeable(request: ReleaseRequest) -> Guarantee:
 
 
 def _draw(
-    store: ReleaseStore, charge: ReleaseCharge, payment: Payment, *, draw: Callable[[], Release], file: str
+    store: ReleaseStore, charge: ReleaseCharge, payment: Payment, *, draw: Callable[[], Release], file: str, shown: bool
 ) -> DeliveredRelease:
     from tacit.privacy.ledger.requests import DeliveredRelease
 
     store.remove_unfinished(file)
-    draw().write(store.path(file))
+    try:
+        draw().write(store.path(file))
+    except BaseException:
+        if shown:  # no file has this digest, so that asking again is refused and not drawn anew
+            payment.record_delivery(charge.entry, DeliveredRelease(digest=secrets.token_bytes(32), file=file))
+        raise
     kept = DeliveredRelease(digest=digest_of(store.path(file)), file=file)
     try:
         payment.record_delivery(charge.entry, kept)

@@ -87,11 +87,19 @@ def draw_once(
     columns: Mapping[str, object],
     payment: Payment | None,
 ) -> Release:
-    """Draw a release of labels; with a payment, charge first, and draw once for the same columns and plan."""
+    """Draw a release of labels; with a payment, charge first, and draw once for the same columns and plan.
+
+    Stages show released labels to the learner's own estimator before all are drawn: if it raises, the charge is spent.
+    """
     if payment is None:
         return draw()
     request = ReleaseRequest(
-        plan=plan, guarantee=guarantee, seeded=False, rows=lambda: arrow_batches(columns), private=[plan.label]
+        plan=plan,
+        guarantee=guarantee,
+        seeded=False,
+        rows=lambda: arrow_batches(columns),
+        private=[plan.label],
+        shown=plan.mechanism.needs_features,
     )
     release = deliver(Release, request, draw=draw, payment=payment)
     return replace(release, header=replace(release.header, guarantee=guarantee))
