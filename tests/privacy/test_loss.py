@@ -213,3 +213,9 @@ def test_large_discrete_laplace_is_still_pure():
     loss = DiscreteLaplaceLoss(scale=Fraction(2**30), sensitivity=2**31)
     assert loss.pure_epsilon == 2.0
     assert 2.0 - 1e-6 < loss.distribution().epsilon_at(1e-9) <= 2.0
+
+
+@pytest.mark.parametrize("scale", ["1e99999999999", "9" * 401, "1/0e9", "-1", "", "1/" + "9" * 500])
+def test_no_scale_of_a_file_takes_long_to_read(scale):
+    with pytest.raises(InvalidInput, match="must be a fraction of at most 400 digits"):
+        loss_from_json({"kind": "discrete_laplace", "scale": scale, "sensitivity": 1})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
@@ -48,6 +49,13 @@ def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
     if kind not in _KINDS:
         raise InvalidInput(f"privacy loss kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     if isinstance(fields.get("scale"), str):
-        fields["scale"] = Fraction(fields["scale"])
+        fields["scale"] = _fraction(fields["scale"])
     loss: PrivacyLoss = _KINDS[kind](**fields)
     return loss
+
+
+def _fraction(text: str) -> Fraction:
+    """Read a fraction as it is written, and no power of ten that would take more memory than there is."""
+    if not re.fullmatch(r"\d{1,400}(/\d{1,400})?", text):
+        raise InvalidInput(f"must be a fraction of at most 400 digits, got {text[:40]!r}", field="scale")
+    return Fraction(text)
