@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
 
 __all__ = ["KnownMargin", "MarginRule", "check_outputs"]
+
+_TIES = 5  # outputs that show the margin
 
 
 class MarginRule(Protocol):
@@ -48,15 +49,15 @@ class KnownMargin:
             raise InvalidInput(f"must be in (0, 1), in margins, got {self.tolerance}", field="tolerance")
 
     @classmethod
-    def from_leaked(cls, outputs: ArrayLike, *, tolerance: float = 0.25) -> KnownMargin:
+    def from_leaked(cls, outputs: ArrayLike) -> KnownMargin:
         """Take the largest |Phi| of candidates: the margin where one of them was trained on (Corollary 4.4)."""
-        return cls(margin=float(np.abs(check_outputs(outputs, name="outputs")).max()), tolerance=tolerance)
+        return cls(margin=float(np.abs(check_outputs(outputs, name="outputs")).max()))
 
     @classmethod
-    def from_ties(cls, outputs: ArrayLike, *, ties: int = 5, tolerance: float = 0.25) -> KnownMargin:
-        """Take for the margin where ``ties`` of the |Phi| stand closest, relative to ten times as many around them.
+    def from_ties(cls, outputs: ArrayLike) -> KnownMargin:
+        """Take for the margin where five of the |Phi| stand closest, relative to ten times as many around them.
 
-        Fresh outputs have a density, training points tie: no member, label or margin need be known. It takes ``ties``
+        Fresh outputs have a density, training points tie: no member, label or margin need be known. It takes five
         training points or more among the candidates, tied more closely than chance ties fresh ones.
 
         Examples
@@ -66,17 +67,16 @@ class KnownMargin:
         1.0
         """
         sizes = np.sort(np.abs(check_outputs(outputs, name="outputs")))
-        few = check_count(ties, name="ties", least=2)
         sizes = sizes[sizes > 0]
-        if len(sizes) < few:
-            raise InvalidInput(f"must have {few} that are not 0, as many as ties, got {len(sizes)}", field="outputs")
-        many = min(10 * few, len(sizes))
-        first = np.arange(len(sizes) - few + 1)
-        around = np.clip(first - (many - few) // 2, 0, len(sizes) - many)
+        if len(sizes) < _TIES:
+            raise InvalidInput(f"must have {_TIES} that are not 0, got {len(sizes)}", field="outputs")
+        many = min(10 * _TIES, len(sizes))
+        first = np.arange(len(sizes) - _TIES + 1)
+        around = np.clip(first - (many - _TIES) // 2, 0, len(sizes) - many)
         logs = np.log(sizes)
         wide = logs[around + many - 1] - logs[around]
-        start = int(np.argmin((logs[first + few - 1] - logs[first]) / np.maximum(wide, np.finfo(float).tiny)))
-        return cls(margin=float(np.median(sizes[start : start + few])), tolerance=tolerance)
+        start = int(np.argmin((logs[first + _TIES - 1] - logs[first]) / np.maximum(wide, np.finfo(float).tiny)))
+        return cls(margin=float(np.median(sizes[start : start + _TIES])))
 
     @property
     def threshold(self) -> float:

@@ -63,7 +63,6 @@ def attack_margin(
     *,
     rule: MarginRule | None = None,
     labels: ArrayLike | None = None,
-    threshold: ThresholdRule | None = None,
     level: float = 0.95,
 ) -> MarginLeak:
     """Ask a network about points it was trained on and others, and measure membership at its margin.
@@ -96,7 +95,7 @@ def attack_margin(
         rule = KnownMargin(margin=margin)
         member_outputs = np.delete(member_outputs, np.abs(member_outputs).argmin())
     return MarginLeak(
-        leak=attack_outputs(member_outputs, nonmember_outputs, rule=rule, threshold=threshold, level=level),
+        leak=attack_outputs(member_outputs, nonmember_outputs, rule=rule, level=level),
         margin=margin,
         coverage=judge_coverage(inside, labels, fresh=outside),
     )

@@ -71,7 +71,6 @@ def fit_margin(
     loss: MarginLoss | None = None,
     polish: bool = True,
     tolerance: float = 1e-2,
-    device: str = "cpu",
     report: Callable[[int], None] | None = None,
 ) -> MarginFit:
     """Train a network on (X, y) to an approximate KKT point of min |theta|^2/2 subject to y_i Phi(x_i) >= 1.
@@ -102,7 +101,7 @@ def fit_margin(
     check_settings(width=width, steps=steps, initial_scale=initial_scale)
     rows, signs = _check_problem(X, y)
     start = initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
-    trained, below_at = train(rows, signs, start, steps=steps, loss=loss, device=device, report=report)
+    trained, below_at = train(rows, signs, start, steps=steps, loss=loss, report=report)
     margins = signs * trained(rows)
     if not margins.min() > 0:
         raise NotSeparated(

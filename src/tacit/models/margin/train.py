@@ -32,7 +32,6 @@ def train(
     *,
     steps: int,
     loss: MarginLoss | None = None,
-    device: str = "cpu",
     report: Callable[[int], None] | None = None,
 ) -> tuple[TwoLayerReLU, int | None]:
     """Train a network on its points, not rescaled, and return the first step at which Theorem 2.1 applied, if any did.
@@ -45,15 +44,13 @@ def train(
     points = np.column_stack([rows, np.ones(len(rows))])
     basis = np.linalg.qr(points.T)[0]
     neurons = np.column_stack([start.weights, start.biases]) @ basis
-    begin = [
-        torch.from_numpy(np.array(part)[None]).to(device) for part in (points @ basis, signs, neurons, start.outputs)
-    ]
+    begin = [torch.from_numpy(np.array(part)[None]) for part in (points @ basis, signs, neurons, start.outputs)]
     found = ascend(*begin, loss=loss or ExponentialMarginLoss(), steps=steps, report=report)
-    moved = (found.neurons[0].cpu().numpy() - neurons) @ basis.T
+    moved = (found.neurons[0].numpy() - neurons) @ basis.T
     network = TwoLayerReLU(
         weights=start.weights + moved[:, :-1],
         biases=start.biases + moved[:, -1],
-        outputs=found.outputs[0].cpu().numpy(),
+        outputs=found.outputs[0].numpy(),
     )
     below = int(found.below_at[0])
     return network, below if below >= 0 else None

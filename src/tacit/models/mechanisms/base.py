@@ -27,7 +27,6 @@ MOST_NEURONS = 100_000
 class TrainingMechanism(Choice):
     """A way of training, by default without a guarantee."""
 
-    suffix: ClassVar[str] = ".safetensors"
     two_classes: ClassVar[bool] = False
     """Whether it trains one output, whose sign is the class."""
     private_features: ClassVar[bool] = False
@@ -40,7 +39,7 @@ class TrainingMechanism(Choice):
     @property
     def ending(self) -> str:
         """The ending of the file that holds the model."""
-        return self.suffix
+        return ".safetensors"
 
     def check(self, plan: Plan) -> None:
         """Raise if this training cannot keep what the plan asks for."""

@@ -45,7 +45,7 @@ class EstimatorTraining(TrainingMechanism):
     @property
     def ending(self) -> str:
         """The ending of the file: a pickle where there is no other format."""
-        return ".safetensors" if self.estimator in ("logistic", "mlp") else ".joblib"
+        return super().ending if self.estimator in ("logistic", "mlp") else ".joblib"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,8 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["UnivariateReconstruction", "reconstruct_univariate", "reconstruction_leak"]
 
+_LIMIT = 1e-5  # the largest relative stationarity residual at which a result is trusted
+_WITHIN = 1e-6  # relative: a point this near a training point is one
 _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
 _KINK = 1e-5  # a free derivative explains much: where a result may be trusted, only at the breakpoint itself
@@ -61,16 +63,13 @@ class UnivariateReconstruction:
     ties: int
     flats: Floats
     tolerance: float
-    limit: float
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why the points may not be the training points, each in a sentence; empty if there is no reason."""
         found = []
-        if self.residual > self.limit:
-            found.append(
-                f"the residual is above {self.limit:g}, so the network is not near a KKT point of these points"
-            )
+        if self.residual > _LIMIT:
+            found.append(f"the residual is above {_LIMIT:g}, so the network is not near a KKT point of these points")
         if self.tolerance > _TOLERANCES[-1]:
             found.append(f"points as far as {self.tolerance:g} from the margin were taken to be on it")
         if len(self.other_margins):
@@ -121,7 +120,7 @@ class UnivariateReconstruction:
 
 
 def reconstruct_univariate(
-    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None, limit: float = 1e-5
+    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None
 ) -> UnivariateReconstruction:
     """Reconstruct the training points on the margin from the weights of a network of one feature.
 
@@ -137,8 +136,6 @@ def reconstruct_univariate(
         What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: the
         least of 1e-8, ..., 3e-2 that leaves 40 neurons if the margin is not given; else of 1e-8, ..., 1e-4 the one
         whose result is trusted and has the fewest points, else of all, up to 3e-2, the one of least residual.
-    limit
-        The largest relative stationarity residual at which the result is trusted.
 
     References
     ----------
@@ -147,12 +144,12 @@ def reconstruct_univariate(
     """
     if tolerance is not None or margin is None:
         fixed = _least_tolerance(network) if tolerance is None else tolerance
-        return _reconstruct(network, margin=margin, tolerance=fixed, limit=limit)
-    tried = [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _TOLERANCES]
+        return _reconstruct(network, margin=margin, tolerance=fixed)
+    tried = [_reconstruct(network, margin=margin, tolerance=each) for each in _TOLERANCES]
     trusted = [found for found in tried if found.trusted]
     if trusted:
         return min(trusted, key=lambda found: len(found.points))
-    tried += [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _COARSE]
+    tried += [_reconstruct(network, margin=margin, tolerance=each) for each in _COARSE]
     return min(tried, key=lambda found: (not len(found.points), found.residual))
 
 
@@ -162,9 +159,7 @@ def _least_tolerance(network: TwoLayerReLU) -> float:
     return next(few, _COARSE[-1])
 
 
-def _reconstruct(
-    network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float
-) -> UnivariateReconstruction:
+def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: float) -> UnivariateReconstruction:
     merged = merge_neurons(network, tolerance=tolerance)
     function = to_piecewise_linear(merged, tolerance=tolerance)
     levels = find_levels(merged, function, tolerance=tolerance) if margin is None else np.array([float(margin)])
@@ -189,7 +184,6 @@ def _reconstruct(
         ties=int((~needed).sum()),
         flats=on.flats,
         tolerance=tolerance,
-        limit=limit,
     )
 
 
@@ -199,12 +193,11 @@ def reconstruction_leak(
     y: ArrayLike,
     *,
     fresh: ArrayLike,
-    within: float = 1e-6,
     level: float = 0.95,
 ) -> Leak:
     """Measure a reconstruction against the truth: how many of its points are training points, label included.
 
-    A point counts if a training point of its label is at most ``within`` (1 + |x|) away. A guesser without the network
+    A point counts if a training point of its label is at most 1e-6 (1 + |x|) away. A guesser without the network
     names ``fresh`` points of the same distribution.
     """
     if not len(found.points):
@@ -212,9 +205,9 @@ def reconstruction_leak(
     points, labels, others = (np.asarray(values, dtype=np.float64).ravel() for values in (x, y, fresh))
     if points.shape != labels.shape or not len(others):
         raise InvalidInput("x and y must have one length, and fresh at least one point")
-    near = np.abs(found.points[:, None] - points) <= within * (1 + np.abs(points))
+    near = np.abs(found.points[:, None] - points) <= _WITHIN * (1 + np.abs(points))
     right = np.any(near & (found.labels[:, None] == labels), axis=1)
-    lucky = np.any(np.abs(others[:, None] - points) <= within * (1 + np.abs(points)), axis=1)
+    lucky = np.any(np.abs(others[:, None] - points) <= _WITHIN * (1 + np.abs(points)), axis=1)
     counts, chance = (int(right.sum()), len(found.points)), (int(lucky.sum()), len(others))
     return Leak(
         right=counts[0],
