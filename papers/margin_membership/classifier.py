@@ -54,14 +54,12 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         steps: int = 500,
         initial_scale: float = 1e-3,
         loss: MarginLoss | None = None,
-        device: str = "cpu",
         random_state: Any = None,
     ) -> None:
         self.width = width
         self.steps = steps
         self.initial_scale = initial_scale
         self.loss = loss
-        self.device = device
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -79,7 +77,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         start = initial_network(width=self.width, dimension=rows.shape[1], scale=self.initial_scale, rng=rng)
         loss = LogisticMarginLoss() if self.loss is None else self.loss
-        trained, _ = train(rows, signs, start, steps=self.steps, loss=loss, device=self.device)
+        trained, _ = train(rows, signs, start, steps=self.steps, loss=loss)
         margin = float((signs * trained(rows)).min())
         self.separated_ = margin > 0
         self.network_ = trained.scaled(1 / margin) if self.separated_ else trained

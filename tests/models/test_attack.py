@@ -61,6 +61,8 @@ def test_a_forest_remembers_its_rows(forest, method):
     assert leak.roc.auc > 0.8
     assert leak.guesses.num_rows == 60
     assert leak.guesses["trained_on"].to_pylist() == [True] * 20 + [False] * 40
+    assert leak.method.endswith("; of this release"), "the rows share one model"
+    assert " for a flagged row of this release; the odds change " in str(leak.changes[0])
 
 
 @pytest.mark.parametrize("coins", ["rows", "pairs"])

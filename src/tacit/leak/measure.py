@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tacit.leak.epsilon import EpsilonBound
@@ -112,6 +112,12 @@ class Leak:
                 field="delta",
             )
         return self.bound.value > guarantee.epsilon
+
+    def of_this_release(self) -> Leak:
+        """Return the leak with intervals for this release alone: its rows share one draw of noise, or one model."""
+        scope = "of this release"
+        changes = tuple(replace(change, scope=scope) for change in self.changes)
+        return replace(self, method=f"{self.method}; {scope}", changes=changes)
 
     def to_json(self) -> dict[str, Any]:
         """Return the leak as plain JSON."""

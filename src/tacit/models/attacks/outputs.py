@@ -53,7 +53,7 @@ def attack_outputs(
     inside = rule.score(check_outputs(members, name="members"))
     outside = rule.score(check_outputs(nonmembers, name="nonmembers"))
     cut = FixedThreshold(rule.threshold) if threshold is None else threshold
-    return replace(leak_from_scores(inside, outside, threshold=cut, level=level), bound=None)
+    return replace(leak_from_scores(inside, outside, threshold=cut, level=level), bound=None).of_this_release()
 
 
 def attack_margin(

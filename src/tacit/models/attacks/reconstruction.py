@@ -69,7 +69,8 @@ class PointSimilarity:
         if not close > 0:
             raise InvalidInput(f"must be > 0, in norms of a point, got {close}", field="close")
         cut = FixedThreshold(-close)
-        return replace(leak_from_scores(-self.distances, -self.fresh_distances, threshold=cut, level=level), bound=None)
+        leak = leak_from_scores(-self.distances, -self.fresh_distances, threshold=cut, level=level)
+        return replace(leak, bound=None).of_this_release()
 
 
 def reconstruct_points(

@@ -69,8 +69,8 @@ def measure_membership(
 ) -> Leak:
     """Measure an attack that scored many rows on one trained model, higher for rows it thinks were in.
 
-    The advantage is TPR - FPR at a threshold that half of the rows chose, counted on the other half; its interval is
-    about other rows of the same model. The ROC is that of all rows.
+    The advantage is TPR - FPR at a threshold that half of the rows chose, counted on the other half; its interval,
+    and that of the change of odds, is about other rows of the same model. The ROC is that of all rows.
 
     Rows scored on one model are not independent runs, so two error rates prove no epsilon; coins do.
 
@@ -91,4 +91,4 @@ def measure_membership(
     inside, outside = check_scores(members, name="members"), check_scores(nonmembers, name="nonmembers")
     leak = leak_from_scores(inside, outside, threshold=LargestAdvantage(rng=rng), level=level, delta=delta)
     bound = None if coins is None else coins.bound(inside, outside, rng=rng, level=level, delta=delta)
-    return replace(leak, bound=bound)
+    return replace(leak, bound=bound).of_this_release()

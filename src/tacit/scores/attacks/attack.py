@@ -38,7 +38,6 @@ __all__ = ["attack", "plan_by_method"]
 
 Floats = NDArray[np.float64]
 
-_SCOPE = "of this release"  # all rows share its scores and their noise, so rows say nothing about another release
 _DESIGNS: dict[str, Callable[..., QueryDesign]] = {
     Digits.name: DigitDesign,
     Joint.name: JointDesign,
@@ -111,18 +110,18 @@ def attack(
     leak = leak_from_guesses(found.labels, codes, baseline=baseline, level=level)
     changes = odds_changes(prior, found.after, codes, names=_class_names(labels, classes), level=level)
     count = counted(found.submissions, "submission")
-    return replace(
+    told = replace(
         leak,
         rate_of="labels are guessed correctly" if _has_classes(labels) else "labels are put in the right quarter",
         baseline_of="without the scores",
-        method=f"{leak.method}; {_SCOPE}",
-        changes=tuple(replace(change, scope=_SCOPE) for change in changes),
+        changes=changes,
         before=prior,
         after=found.after,
         guesses=_guesses(labels, found),
         notes=(f"{count} of {opened.plan.submissions:,}: {found.attack}.",),
         facts={"submissions": found.submissions, "allowed": opened.plan.submissions, "attack": found.attack},
     )
+    return told.of_this_release()  # all rows share its scores and their noise
 
 
 def plan_by_method(
