@@ -356,7 +356,7 @@ def test_rows_of_dropped_bags_get_nothing_from_the_part(naive):
     )
     model = AdditiveModel(penalty=PLAIN).fit(both, frame)
     gone = whole.assign(pa.Table.from_pandas(frame)) == 0
-    alone = model.model_.intercept[0] + model.model_.outputs[1][model.cells_[1].domain.assign(frame[gone]), 0]
+    alone = model.model_.intercept[0] + model.model_.outputs[1].predict(pa.Table.from_pandas(frame[gone]))[:, 0]
     np.testing.assert_allclose(model.decision_function(frame[gone]), alone, atol=1e-12)
 
 
@@ -448,7 +448,7 @@ def test_a_wrong_loss_or_random_bags_are_refused(naive):
     release = naive.release(frame, naive.labels(frame, loss), [("a",)], loss)
     with pytest.raises(InvalidInput, match="loss must be the release's"):
         AdditiveModel(SquaredLoss()).fit(release, frame)
-    with pytest.raises(InvalidInput, match=r"solver must be Training\(\)"):
+    with pytest.raises(InvalidInput, match=r"solver must be BatchTraining\(\)"):
         AdditiveModel(parts=[MLP(("a",))], solver=Lbfgs()).fit(release, frame)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bags.learners.crosses import CrossProblem
+from tacit.bags.learners.crosses import CrossProblem, CrossSolver
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["GradientDescent"]
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GradientDescent:
+class GradientDescent(CrossSolver):
     """Full-batch gradient steps of a fixed rate on the mean loss.
 
     Examples

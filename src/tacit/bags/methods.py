@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about, count
 
 __all__ = ["HELP", "AttackMethod", "Crosses", "LearnMethod", "Linear", "TotalsAttack", "Trees"]
@@ -15,6 +16,8 @@ class Crosses(Choice):
     """An additive model with a weight per bag; from exact totals, the same model as from labels."""
 
     name: ClassVar[str] = "crosses"
+    of_random: ClassVar[bool] = False
+    train = lazy_method("tacit.bags.learners.learn", "train_crosses")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,8 @@ class Trees(Choice):
     """Boosted trees per partition, which share what they learn between similar bags."""
 
     name: ClassVar[str] = "trees"
+    of_random: ClassVar[bool] = False
+    train = lazy_method("tacit.bags.learners.learn", "train_trees")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +34,8 @@ class Linear(Choice):
     """A linear model of all columns, from the labels of random bags."""
 
     name: ClassVar[str] = "linear"
+    of_random: ClassVar[bool] = True
+    train = lazy_method("tacit.bags.learners.learn", "train_linear")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,4 +35,5 @@ def lazy_method(module: str, function: str) -> Callable[..., Any]:
     def call(self: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401
         return getattr(import_module(module), function)(self, *given, **options)
 
+    call.__doc__ = f"Call ``{function}`` of ``{module}`` with this object first."
     return call

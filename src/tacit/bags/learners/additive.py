@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learners.cells import cells_of
-from tacit.bags.learners.core import CoreModel, assign_cells, fit_core, overall_total
+from tacit.bags.learners.core import CoreModel
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration, Predictor
 from tacit.bags.learners.parts import Cross, ModelPart, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
-from tacit.bags.learners.training import BatchTraining
+from tacit.bags.learners.training import AdditiveFit, BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.bags import read_columns
@@ -128,37 +128,19 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         parts = check_parts(self.parts or [Cross(partition.columns) for partition in release.partitions])
         cells = cells_of(parts, release.partitions)
         solver = self.solver or (BatchTraining() if any(part.needs_torch for part in parts) else Lbfgs())
-        penalty = self.penalty or NoiseRidge()
         self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)
-        self.model_: CoreModel | AdditiveNetwork
-        if isinstance(solver, BatchTraining):
-            from tacit.bags.learners.network import fit_network  # torch is an extra
-
-            self.model_ = fit_network(
-                cells,
-                release.partitions,
-                features,
+        self.model_: CoreModel | AdditiveNetwork = solver.fit(
+            AdditiveFit(
+                cells=cells,
+                partitions=release.partitions,
+                features=features,
                 loss=loss,
-                penalty=penalty,
-                training=solver,
+                penalty=self.penalty or NoiseRidge(),
                 recalibrate=self.recalibrate,
                 seed=self.random_state,
                 progress=progress,
             )
-        else:
-            networks = [part for part in parts if part.needs_torch]
-            if networks:
-                raise InvalidInput(f"part {networks[0]} is a network: solver must be Training(), got {solver}")
-            rows = read_columns(features, _columns(release))
-            assigned = assign_cells(cells, release.partitions, rows)
-            total = overall_total(
-                [release.partitions[one.source] for one in cells],
-                [int((column >= 0).sum()) for column in assigned.T],
-                rows.num_rows,
-            )
-            self.model_ = fit_core(
-                cells, assigned, loss=loss, total=total, penalty=penalty, solver=solver, progress=progress
-            )
+        )
         self.intercept_ = self.model_.intercept
         self.n_iter_ = self.model_.steps
         if loss.class_codes is not None:

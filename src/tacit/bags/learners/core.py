@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +12,21 @@ from numpy.typing import NDArray
 
 from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.crosses import CrossProblem, CrossSolver, sum_by_cell
-from tacit.bags.learners.forest import Forest, GrownTree, codes_of_cells, columns_of, grow
-from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.penalty import Penalty
+from tacit.bags.learners.training import AdditiveFit
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
+from tacit.bags.partition.bags import read_columns
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from tacit.bags.learners.forest import ForestGrower
+
 __all__ = [
     "CoreModel",
+    "PartOutput",
+    "WeightTable",
     "assign_cells",
     "fit_core",
     "overall_total",
@@ -33,25 +39,37 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class PartOutput(Protocol):
+    """What a fitted part adds to f."""
+
+    def predict(self, rows: pa.Table, /) -> Floats:
+        """Return the part's output on rows, (rows, targets)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightTable:
+    """A weight for each cell of a part; 0 on values that it has no total for."""
+
+    domain: Partition
+    weights: Floats
+
+    def predict(self, rows: pa.Table, /) -> Floats:
+        """Return the weight of each row's cell."""
+        return np.asarray(_with_zero(self.weights)[self.domain.assign(rows)])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CoreModel:
     """A fitted sum of tables and forests."""
 
     intercept: Floats
-    cells: tuple[PartCells, ...]
-    outputs: tuple[Floats | Forest, ...]
+    outputs: tuple[PartOutput, ...]
     steps: int
 
     def predict(self, rows: pa.Table) -> Floats:
-        """Return f of each row; a part is 0 on values that it has no total for."""
-        f = np.broadcast_to(self.intercept, (rows.num_rows, len(self.intercept))).copy()
-        for cells, output in zip(self.cells, self.outputs, strict=True):
-            if isinstance(output, Forest):
-                f += output.predict(rows)
-            else:
-                cell = cells.domain.assign(rows)
-                f[cell >= 0] += output[cell[cell >= 0]]
-        return f
+        """Return f of each row."""
+        f = np.broadcast_to(self.intercept, (rows.num_rows, len(self.intercept)))
+        return sum((output.predict(rows) for output in self.outputs), start=f)
 
 
 def assign_cells(cells: Sequence[PartCells], partitions: Sequence[Partition], rows: pa.Table) -> Ints:
@@ -105,112 +123,81 @@ def part_penalty(
     return penalty.fitted(typical_curvature(loss, total, of) * rows, cells.noise, gaps)
 
 
-def fit_core(
-    cells: Sequence[PartCells],
-    assigned: Ints,
-    *,
-    loss: SemilinearLoss,
-    total: Floats,
-    penalty: Penalty,
-    solver: CrossSolver,
-    progress: Progress | None = None,
-) -> CoreModel:
+def fit_core(solver: CrossSolver, given: AdditiveFit) -> CoreModel:
     """Fit all parts."""
+    cells, loss = given.cells, given.loss
+    networks = [one.part for one in cells if one.part.needs_torch]
+    if networks:
+        raise InvalidInput(f"part {networks[0]} is a network: solver must be BatchTraining(), got {solver}")
+    rows = read_columns(given.features, sorted({name for one in given.partitions for name in one.columns}))
+    assigned = assign_cells(cells, given.partitions, rows)
+    covered = [int((column >= 0).sum()) for column in assigned.T]
+    released = overall_total([given.partitions[one.source] for one in cells], covered, rows.num_rows)
     distinct, weights = _compress(assigned)
-    total = reachable_total(loss, total, weights.sum())
-    problem = _problem(cells, distinct, weights, loss=loss, total=total, penalty=penalty)
-    start = np.zeros(problem.size)
-    start[: loss.targets] = loss.link((total / weights.sum())[None, :])[0]
-    parameters, steps = solver.solve(problem, start)
-    growing = [j for j, one in enumerate(cells) if isinstance(one.part, Tree)]
-    trees: dict[int, list[GrownTree]] = {j: [] for j in growing}
-    if growing:
-        offset = _boost(problem, cells, trees, distinct, parameters, penalty=penalty, progress=progress)
-        problem = _problem(cells, distinct, weights, loss=loss, total=total, penalty=penalty, offset=offset)
-        parameters, more = solver.solve(problem, parameters)
-        steps += more
-    intercept, tables = problem.split(parameters)
-    filled = iter(tables)
-    outputs = tuple(
-        Forest(columns=columns_of(one), trees=tuple(trees[j]), targets=loss.targets) if j in trees else next(filled)
-        for j, one in enumerate(cells)
-    )
-    return CoreModel(intercept=intercept, cells=tuple(cells), outputs=outputs, steps=steps)
-
-
-def _problem(
-    cells: Sequence[PartCells],
-    distinct: Ints,
-    weights: Floats,
-    *,
-    loss: SemilinearLoss,
-    total: Floats,
-    penalty: Penalty,
-    offset: Floats | None = None,
-) -> CrossProblem:
-    crosses = [j for j, one in enumerate(cells) if not isinstance(one.part, Tree)]
-    strengths = []
-    for j in crosses:
-        inside = _rows_of(distinct[:, j], weights, len(cells[j]))
-        fitted = part_penalty(penalty, cells[j], inside, loss=loss, total=total, of=weights.sum())
-        strengths.append(fitted.strengths(typical_curvature(loss, total, weights.sum()) * inside, cells[j].noise))
-    return CrossProblem(
+    total = reachable_total(loss, released, weights.sum())
+    growers = {j: grower for j, one in enumerate(cells) if (grower := one.part.grower(one)) is not None}
+    crosses = [j for j in range(len(cells)) if j not in growers]
+    penalties = [
+        part_penalty(given.penalty, one, _rows_of(cell, weights, len(one)), loss=loss, total=total, of=weights.sum())
+        for one, cell in zip(cells, distinct.T, strict=True)
+    ]
+    typical = typical_curvature(loss, total, weights.sum())
+    problem = CrossProblem(
         loss=loss,
         cells=distinct[:, crosses],
         weights=weights,
         totals=[cells[j].domain.totals for j in crosses],
         total=total,
-        strengths=strengths,
-        offset=offset,
+        strengths=[
+            penalties[j].strengths(typical * _rows_of(distinct[:, j], weights, len(cells[j])), cells[j].noise)
+            for j in crosses
+        ],
     )
+    start = np.zeros(problem.size)
+    start[: loss.targets] = loss.link((total / weights.sum())[None, :])[0]
+    parameters, steps = solver.solve(problem, start)
+    if growers:
+        growing = {j: (grower, distinct[:, j], penalties[j]) for j, grower in growers.items()}
+        problem = replace(problem, offset=_boost(problem, growing, parameters, progress=given.progress))
+        parameters, more = solver.solve(problem, parameters)
+        steps += more
+    intercept, tables = problem.split(parameters)
+    fitted: dict[int, PartOutput] = {j: grower.forest(targets=loss.targets) for j, grower in growers.items()}
+    fitted |= {j: WeightTable(cells[j].domain, table) for j, table in zip(crosses, tables, strict=True)}
+    return CoreModel(intercept=intercept, outputs=tuple(fitted[j] for j in range(len(cells))), steps=steps)
 
 
 def _boost(
     problem: CrossProblem,
-    cells: Sequence[PartCells],
-    trees: dict[int, list[GrownTree]],
-    distinct: Ints,
+    growers: Mapping[int, tuple[ForestGrower, Ints, Penalty]],
     parameters: Floats,
     *,
-    penalty: Penalty,
     progress: Progress | None,
 ) -> Floats:
     """Grow the trees of all parts in turn; return their sum on each row."""
     f = problem.predict(parameters)
     offset = np.zeros_like(f)
-    read = {j: (columns_of(cells[j]), codes_of_cells(cells[j], columns_of(cells[j]))) for j in trees}
-    parts: dict[int, Tree] = {j: one.part for j, one in enumerate(cells) if isinstance(one.part, Tree)}
-    penalties = {
-        j: part_penalty(
-            penalty,
-            cells[j],
-            _rows_of(distinct[:, j], problem.weights, len(cells[j])),
-            loss=problem.loss,
-            total=problem.total,
-            of=problem.weights.sum(),
-        )
-        for j in trees
-    }
-    plan = [(r, j) for r in range(max(part.rounds for part in parts.values())) for j in trees if r < parts[j].rounds]
-    for done, (_, j) in enumerate(plan, start=1):
-        columns, codes = read[j]
-        cell, count = distinct[:, j], len(cells[j])
-        tree = grow(
-            cells[j],
-            codes,
-            columns,
+    turns = range(max(grower.part.rounds for grower, _, _ in growers.values()))
+    plan = [given for turn in turns for given in growers.values() if turn < given[0].part.rounds]
+    for done, (grower, cell, penalty) in enumerate(plan, start=1):
+        count = len(grower.cells)
+        steps = grower.grow(
             rows=_rows_of(cell, problem.weights, count),
-            gradient=_sum(problem, problem.loss.mean(f), cell, count) - cells[j].domain.totals,
+            gradient=_sum(problem, problem.loss.mean(f), cell, count) - grower.cells.domain.totals,
             curvature=_sum(problem, problem.loss.curvature(f), cell, count),
-            penalty=penalties[j],
+            penalty=penalty,
         )
-        step = np.vstack([tree.predict(codes), np.zeros((1, f.shape[1]))])[cell]  # cell -1: the last row, no step
+        step = _with_zero(steps)[cell]
         f += step
         offset += step
-        trees[j].append(tree)
         if progress is not None:
             progress(done, len(plan))
     return offset
+
+
+def _with_zero(values: Floats) -> Floats:
+    """Values by cell, and 0 as the last: that of cell -1."""
+    return np.vstack([values, np.zeros((1, values.shape[1]))])
 
 
 def _sum(problem: CrossProblem, values: Floats, cell: Ints, cells: int) -> Floats:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from tacit.bags.losses import SemilinearLoss
+from tacit.privacy.lazy import lazy_method
 
 __all__ = ["CrossProblem", "CrossSolver", "Lbfgs"]
 
@@ -85,16 +86,20 @@ class CrossProblem:
         return float(value / rows), np.concatenate(gradients).ravel() / rows
 
 
-class CrossSolver(Protocol):
+class CrossSolver(ABC):
     """How the weights are found."""
 
+    __slots__ = ()
+
+    fit = lazy_method("tacit.bags.learners.core", "fit_core")
+
+    @abstractmethod
     def solve(self, problem: CrossProblem, start: Floats, /) -> tuple[Floats, int]:
         """Return the parameters and how many steps were made."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lbfgs:
+class Lbfgs(CrossSolver):
     """Quasi-Newton steps until the gradient is below ``tolerance``."""
 
     steps: int = 1000

@@ -15,7 +15,7 @@ from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.partition import Feature
 
-__all__ = ["ColumnCodes", "Forest", "GrownTree", "codes_of_cells", "columns_of", "grow"]
+__all__ = ["ColumnCodes", "Forest", "ForestGrower", "GrownTree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,12 +30,12 @@ class ColumnCodes:
 
     def encode(self, rows: pa.Table) -> Ints:
         """Return the code of each row."""
-        found = pc.index_in(self.of_keys(self.feature.codes(rows[self.feature.name])), value_set=self.values)
-        return np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+        return self.of(self.feature.codes(rows[self.feature.name]))
 
-    def of_keys(self, keys: pa.Array) -> pa.Array:
-        """Return keys in the type of the known values."""
-        return keys if keys.type == self.values.type else keys.cast(self.values.type)
+    def of(self, keys: pa.Array) -> Ints:
+        """Return the code of each key."""
+        found = pc.index_in(keys.cast(self.values.type), value_set=self.values)
+        return np.asarray(pc.fill_null(found, -1)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,58 +70,50 @@ class Forest:
         return result
 
 
-def columns_of(cells: PartCells) -> tuple[ColumnCodes, ...]:
-    """Return the values that the bags' keys have in each of a part's columns."""
-    keys = cells.domain.keys
-    return tuple(
-        ColumnCodes(feature=feature, values=keys[feature.name].combine_chunks().unique())
-        for feature in cells.domain.features
-    )
+class ForestGrower:
+    """The trees of one part while they grow, on the cells of the part."""
 
+    def __init__(self, part: Tree, cells: PartCells) -> None:
+        keys = cells.domain.keys
+        self.part, self.cells = part, cells
+        self.columns = tuple(
+            ColumnCodes(feature=feature, values=keys[feature.name].combine_chunks().unique())
+            for feature in cells.domain.features
+        )
+        self.codes = np.stack([c.of(keys[c.feature.name].combine_chunks()) for c in self.columns], axis=1)
+        if cells.domain.other is not None:
+            self.codes[cells.domain.other] = -1
+        self.trees: list[GrownTree] = []
 
-def codes_of_cells(cells: PartCells, columns: tuple[ColumnCodes, ...]) -> Ints:
-    """Return the codes of each cell; -1 in all columns for the bag of rows that were too few."""
-    keys = cells.domain.keys
-    codes = [np.asarray(pc.index_in(keys[c.feature.name].combine_chunks(), value_set=c.values)) for c in columns]
-    stacked = np.stack(codes, axis=1).astype(np.int64)
-    if cells.domain.other is not None:
-        stacked[cells.domain.other] = -1
-    return stacked
+    def grow(self, *, rows: Floats, gradient: Floats, curvature: Floats, penalty: Penalty) -> Floats:
+        """Grow one more tree, and return its step in each cell.
 
+        The best split of the squared error of -gradient/rows, weighted by rows, depends on the sums of gradients on its
+        two sides alone; those are exact from bag totals, so the tree is the one that individual labels give. A leaf's
+        step is a Newton step, -G/(H + strength), times the part's rate.
+        """
+        known = rows > 0
+        orders = tuple(_order(c, self.codes[:, i], rows, gradient) for i, c in enumerate(self.columns))
+        points = _ordered(self.codes, orders)
+        splits = DecisionTreeRegressor(
+            max_depth=self.part.depth,
+            min_weight_fraction_leaf=min(0.5, self.part.least_rows / rows.sum()),
+            random_state=0,
+        )
+        splits.fit(points[known], -gradient[known] / rows[known, None], sample_weight=rows[known])
+        leaf = splits.apply(points)
+        steps = np.zeros((splits.tree_.node_count, gradient.shape[1]))
+        noise = np.bincount(leaf, self.cells.noise * known, minlength=len(steps)).astype(np.float64)
+        for k in range(gradient.shape[1]):
+            H = np.bincount(leaf, curvature[:, k], minlength=len(steps)).astype(np.float64)
+            G = np.bincount(leaf, gradient[:, k], minlength=len(steps))
+            steps[:, k] = -self.part.rate * G / np.maximum(H + penalty.strengths(H, noise), 1e-12)
+        self.trees.append(GrownTree(orders=orders, splits=splits, steps=steps))
+        return np.asarray(steps[leaf])
 
-def grow(
-    cells: PartCells,
-    codes: Ints,
-    columns: tuple[ColumnCodes, ...],
-    *,
-    rows: Floats,
-    gradient: Floats,
-    curvature: Floats,
-    penalty: Penalty,
-) -> GrownTree:
-    """Grow one tree on the cells of a part.
-
-    The best split of the squared error of -gradient/rows, weighted by rows, depends on the sums of gradients on its
-    two sides alone; those are exact from bag totals, so the tree is the one that individual labels give. A leaf's
-    step is a Newton step, -G/(H + strength), times the part's rate.
-    """
-    part = cells.part
-    assert isinstance(part, Tree)
-    known = rows > 0
-    orders = tuple(_order(c, codes[:, i], rows, gradient) for i, c in enumerate(columns))
-    points = _ordered(codes, orders)
-    splits = DecisionTreeRegressor(
-        max_depth=part.depth, min_weight_fraction_leaf=min(0.5, part.least_rows / rows.sum()), random_state=0
-    )
-    splits.fit(points[known], -gradient[known] / rows[known, None], sample_weight=rows[known])
-    leaf = splits.apply(points)
-    steps = np.zeros((splits.tree_.node_count, gradient.shape[1]))
-    noise = np.bincount(leaf, cells.noise * known, minlength=len(steps)).astype(np.float64)
-    for k in range(gradient.shape[1]):
-        H = np.bincount(leaf, curvature[:, k], minlength=len(steps)).astype(np.float64)
-        G = np.bincount(leaf, gradient[:, k], minlength=len(steps))
-        steps[:, k] = -part.rate * G / np.maximum(H + penalty.strengths(H, noise), 1e-12)
-    return GrownTree(orders=orders, splits=splits, steps=steps)
+    def forest(self, *, targets: int) -> Forest:
+        """Return the trees that were grown."""
+        return Forest(columns=self.columns, trees=tuple(self.trees), targets=targets)
 
 
 def _order(column: ColumnCodes, code: Ints, rows: Floats, gradient: Floats) -> Floats:

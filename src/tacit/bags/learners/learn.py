@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tacit.bags.learners.additive import AdditiveModel
 from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.random_bags import RandomBagModel
-from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
+from tacit.bags.methods import Crosses, LearnMethod, Linear
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
 from tacit.data import open_table
@@ -25,7 +25,7 @@ from tacit.privacy.settings import read_choice
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["learn"]
+__all__ = ["learn", "train_crosses", "train_linear", "train_trees"]
 
 Model = AdditiveModel | RandomBagModel
 
@@ -81,7 +81,7 @@ def learn(
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
     totals, rows = released.totals, released.used_rows(data).table
-    model = _TRAIN[type(_method(method, totals))](_TrainingInputs(totals, rows, tuple(features), progress))
+    model: Model = _method(method, totals).train(_TrainingInputs(totals, rows, tuple(features), progress))
     if released.encoding.classes is not None:
         model.classes_ = np.array(released.encoding.classes)
     model.guarantee_ = released.guarantee
@@ -104,23 +104,27 @@ def _risk(model: Model) -> tuple[str, ...]:
 
 
 def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
-    fitting = (Crosses, Trees) if totals.random is None else (Linear,)
-    chosen: LearnMethod = fitting[0]() if method is None else read_choice(LearnMethod, method, field="method")
-    if not isinstance(chosen, fitting):
-        names = " or ".join(one.name for one in fitting)
-        kind = "partitions" if totals.random is None else "random bags"
-        raise InvalidInput(f"must be {names} for a release of {kind}, got {chosen}", field="method")
+    of_random = totals.random is not None
+    default = Linear() if of_random else Crosses()
+    chosen: LearnMethod = default if method is None else read_choice(LearnMethod, method, field="method")
+    if chosen.of_random != of_random:
+        fits = "linear for a release of random bags" if of_random else "crosses or trees for a release of partitions"
+        raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
     return chosen
 
 
-def _additive(parts: Sequence[Tree] | None, run: _TrainingInputs) -> Model:
-    if run.features:
+def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[Tree] | None = None) -> Model:
+    """Train a weight per bag, or other parts."""
+    if given.features:
         raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
-    return AdditiveModel(parts=parts).fit(run.totals, run.rows, progress=run.progress)
+    return AdditiveModel(parts=parts).fit(given.totals, given.rows, progress=given.progress)
 
 
-_TRAIN: Mapping[type[Any], Callable[[_TrainingInputs], Model]] = {
-    Crosses: lambda run: _additive(None, run),
-    Trees: lambda run: _additive([Tree(part.columns) for part in run.totals.partitions], run),
-    Linear: lambda run: RandomBagModel(columns=run.features or None).fit(run.totals, run.rows),
-}
+def train_trees(method: LearnMethod, given: _TrainingInputs) -> Model:
+    """Train trees on each partition."""
+    return train_crosses(method, given, parts=[Tree(part.columns) for part in given.totals.partitions])
+
+
+def train_linear(_: LearnMethod, given: _TrainingInputs) -> Model:
+    """Train a linear model from random bags."""
+    return RandomBagModel(columns=given.features or None).fit(given.totals, given.rows)

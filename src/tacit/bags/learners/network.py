@@ -18,7 +18,7 @@ from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.learners.modules import PartModules
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
-from tacit.bags.learners.training import BatchTraining
+from tacit.bags.learners.training import AdditiveFit, BatchTraining
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
 from tacit.privacy.edge import Progress
@@ -112,37 +112,27 @@ class AdditiveNetwork:
         return torch.where(known, inside, -1 if other is None else other)
 
 
-def fit_network(
-    cells: Sequence[PartCells],
-    partitions: Sequence[Partition],
-    features: object,
-    *,
-    loss: SemilinearLoss,
-    penalty: Penalty,
-    training: BatchTraining,
-    recalibrate: bool = False,
-    seed: int | None = None,
-    progress: Progress | None = None,
-) -> AdditiveNetwork:
+def fit_network(training: BatchTraining, given: AdditiveFit) -> AdditiveNetwork:
     """Train all parts together by mini-batches."""
+    cells, loss = given.cells, given.loss
     with TrainingProcesses.join(training.device) as processes:
-        start = processes.agree(int(np.random.default_rng(seed).integers(2**31)))
+        start = processes.agree(int(np.random.default_rng(given.seed).integers(2**31)))
         sources = sorted({one.source for one in cells})
-        used = [partitions[source] for source in sources]
+        used = [given.partitions[source] for source in sources]
         columns = vocabulary(cells)
-        with encode(features, columns, used, block_rows=training.block_rows) as rows:
+        with encode(given.features, columns, used, block_rows=training.block_rows) as rows:
             dtype = torch.float64 if training.double else torch.float32
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(start)
                 modules = PartModules(
                     cells, columns, targets=loss.targets, share_embeddings=training.share_embeddings
                 ).to(device=processes.device, dtype=dtype)
-            targets = _targets(cells, used, sources, rows, loss=loss, penalty=penalty, like=modules.intercept)
+            targets = _targets(cells, used, sources, rows, loss=loss, penalty=given.penalty, like=modules.intercept)
             with torch.no_grad():
                 modules.intercept.copy_(torch.from_numpy(loss.link(targets.mean.cpu().double().numpy()[None, :])[0]))
             processes.broadcast(modules)
-            steps = _train(modules, targets, rows, training, processes, seed=start, progress=progress)
-            if recalibrate:
+            steps = _train(modules, targets, rows, training, processes, seed=start, progress=given.progress)
+            if given.recalibrate:
                 _recalibrate(modules, targets, rows, training, processes.device)
     return AdditiveNetwork(modules=modules.cpu().eval(), cells=tuple(cells), columns=columns, steps=steps)
 

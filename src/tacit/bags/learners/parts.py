@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.lazy import lazy_method
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,6 +53,10 @@ class ModelPart:
                 raise InvalidInput(f"{name} of a part must be different column names, at least one, got {given!r}")
             object.__setattr__(self, name, names)
 
+    def grower(self, _cells: Any, /) -> Any:  # noqa: ANN401
+        """Return what grows the part's trees on its cells; None for a part of another shape."""
+        return None
+
     def network(self, inputs: PartInputs) -> nn.Module:  # noqa: ARG002
         """Return a torch module from codes, or from cells, to one output per target."""
         raise InvalidInput(f"part {self} does not train by batches: use Lbfgs() for crosses and trees")
@@ -90,6 +95,8 @@ class Tree(ModelPart):
     ----------
     Chen et al. (2023), Section 3: sub-models may be decision trees.
     """
+
+    grower = lazy_method("tacit.bags.learners.forest", "ForestGrower")
 
     rounds: int = 50
     depth: int = 3

@@ -1,14 +1,34 @@
-"""The settings of a network's training: a plain value, which needs no torch."""
+"""What an additive model is fitted to, and the settings of a network's training; needs no torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.bags.learners.cells import PartCells
+from tacit.bags.learners.penalty import Penalty
+from tacit.bags.losses import SemilinearLoss
+from tacit.bags.partition import Partition
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.lazy import lazy_method
 
-__all__ = ["BatchTraining"]
+__all__ = ["AdditiveFit", "BatchTraining"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AdditiveFit:
+    """What a solver fits: the cells of all parts to the totals of partitions, on the features of the rows."""
+
+    cells: Sequence[PartCells]
+    partitions: Sequence[Partition]
+    features: Any
+    loss: SemilinearLoss
+    penalty: Penalty
+    recalibrate: bool = False
+    seed: int | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +57,8 @@ class BatchTraining:
         Rows that are held in memory at a time when ``features`` is a path or a table in an engine; batches are
         shuffled inside blocks, and blocks among each other.
     """
+
+    fit = lazy_method("tacit.bags.learners.network", "fit_network")  # torch is an extra
 
     epochs: int = 5
     batch_rows: int | None = 1024
