@@ -36,6 +36,7 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from benchmarks.data_sets import adult, criteo, talkingdata
+from papers.label_bags.theory import ProportionLoss
 from tacit.bags.learners import (
     MLP,
     AdditiveModel,
@@ -43,7 +44,6 @@ from tacit.bags.learners import (
     Cross,
     EasyLabels,
     Lbfgs,
-    ProportionLoss,
     RandomBagModel,
     UnbiasedObjective,
 )

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from papers.label_bags.theory import PrintedObjective
-from tacit.bags.learners import BagMeanObjective, EasyLabels, ProportionLoss, RandomBagModel, UnbiasedObjective
+from papers.label_bags.theory import BagMeanObjective, PrintedObjective, ProportionLoss
+from tacit.bags.learners import EasyLabels, RandomBagModel, UnbiasedObjective
 from tacit.bags.learners.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
 from tacit.bags.learners.random_bags.noise import L2
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss

@@ -9,6 +9,7 @@ from papers.label_bags.theory.deviations import (
 )
 from papers.label_bags.theory.gradient_descent import GradientDescent
 from papers.label_bags.theory.printed_objective import PrintedObjective, printed_objective
+from papers.label_bags.theory.published_objectives import BagMeanObjective, ProportionLoss
 from papers.label_bags.theory.rademacher import (
     class_rademacher,
     linear_patterns,
@@ -25,9 +26,11 @@ from papers.label_bags.theory.reconstruction import (
 )
 
 __all__ = [
+    "BagMeanObjective",
     "GradientDescent",
     "OddsChange",
     "PrintedObjective",
+    "ProportionLoss",
     "RiskBound",
     "additive_advantage",
     "bag_count_channel",

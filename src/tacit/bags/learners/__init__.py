@@ -6,9 +6,7 @@ from tacit.bags.learners.evaluation import Calibration
 from tacit.bags.learners.parts import MLP, Cross, ModelPart, Module, Tree
 from tacit.bags.learners.penalty import NoiseRidge, Penalty, Ridge
 from tacit.bags.learners.random_bags import (
-    BagMeanObjective,
     EasyLabels,
-    ProportionLoss,
     RandomBagModel,
     UnbiasedObjective,
 )
@@ -17,7 +15,6 @@ from tacit.bags.learners.training import BatchTraining
 __all__ = [
     "MLP",
     "AdditiveModel",
-    "BagMeanObjective",
     "BatchTraining",
     "Calibration",
     "Cross",
@@ -28,7 +25,6 @@ __all__ = [
     "Module",
     "NoiseRidge",
     "Penalty",
-    "ProportionLoss",
     "RandomBagModel",
     "Ridge",
     "Tree",

@@ -3,10 +3,8 @@
 from tacit.bags.learners.random_bags.model import RandomBagModel
 from tacit.bags.learners.random_bags.noise import center_labels, choose_penalty, is_drowned
 from tacit.bags.learners.random_bags.objectives import (
-    BagMeanObjective,
     BagObjective,
     EasyLabels,
-    ProportionLoss,
     RandomBagObjective,
     UnbiasedObjective,
     easy_labels,
@@ -19,11 +17,9 @@ from tacit.bags.learners.random_bags.risk import (
 )
 
 __all__ = [
-    "BagMeanObjective",
     "BagMoments",
     "BagObjective",
     "EasyLabels",
-    "ProportionLoss",
     "RandomBagModel",
     "RandomBagObjective",
     "UnbiasedObjective",

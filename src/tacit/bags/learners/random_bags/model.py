@@ -35,9 +35,9 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     objective
-        :class:`UnbiasedObjective`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMeanObjective`. None takes
-        :class:`UnbiasedObjective`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns
-        the signal of the bags (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
+        :class:`UnbiasedObjective` or :class:`EasyLabels`. None takes :class:`UnbiasedObjective`; in a linear model of
+        labels with noise :class:`EasyLabels` where the noise drowns the signal of the bags
+        (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
     columns
         What the model sees; None takes all columns but the private one, and leaves out ids, names and constants.
     hidden

@@ -15,17 +15,14 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = [
-    "BagMeanObjective",
     "BagObjective",
     "EasyLabels",
-    "ProportionLoss",
     "RandomBagObjective",
     "UnbiasedObjective",
     "easy_labels",
 ]
 
 Floats = NDArray[np.float64]
-_LEAST = 1e-12
 
 
 class RandomBagObjective(Protocol):
@@ -70,16 +67,6 @@ class BagObjective(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class BagMeanObjective(BagObjective):
-    """The squared distance of bag means, uncorrected: what it is smallest for is not what rows need."""
-
-    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
-        """Return mean|r|^2 and its gradient."""
-        r = means - labels
-        return float(np.mean(np.sum(r**2, axis=1))), 2 * r / len(r)
-
-
-@dataclass(frozen=True, slots=True)
 class UnbiasedObjective(BagObjective):
     """The U-statistic form of Theorem 2's objective: over draws of bags its mean is the risk, plus a constant.
 
@@ -96,37 +83,6 @@ class UnbiasedObjective(BagObjective):
         n, risk = len(r), unbiased_risk(r, moments)
         slope = 2 * r / n - moments.c * (2 * r.mean(axis=0) - 2 * r / n) / (n - 1)
         return risk, moments.k * slope
-
-
-@dataclass(frozen=True, slots=True)
-class ProportionLoss(BagObjective):
-    """DLLP: the cross-entropy of bag means, -sum_c a_c log(mean of p_c); not unbiased for rows.
-
-    Parameters
-    ----------
-    several
-        The targets are several 0/1 labels, not classes of which one holds.
-
-    References
-    ----------
-    Ardehaly and Culotta (2017); formula sheet f6.
-    """
-
-    of_logits: ClassVar[bool] = True
-
-    several: bool = False
-
-    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
-        """Return proportions inside [0, 1]: noise may have moved them out."""
-        return np.clip(bags.labels, 0.0, 1.0)
-
-    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
-        """Return the loss and its gradient; one target means two classes."""
-        p = np.clip(means, _LEAST, 1 - _LEAST)
-        if means.shape[1] == 1 or self.several:
-            value = -(labels * np.log(p) + (1 - labels) * np.log1p(-p))
-            return float(value.sum(axis=1).mean()), ((1 - labels) / (1 - p) - labels / p) / len(p)
-        return float(-(labels * np.log(p)).sum(axis=1).mean()), -labels / p / len(p)
 
 
 @dataclass(frozen=True, slots=True)
