@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
@@ -302,13 +302,3 @@ def test_progress_is_told(frame):
         frame, by=["a", "b"], label="click", loss=LogisticLoss(), progress=lambda done, rows: seen.append((done, rows))
     )
     assert seen == [(1, 2), (2, 2)]
-
-
-def test_several_labels_a_row_are_added_up_each_on_its_own(frame):
-    y = np.column_stack([frame["click"], frame["kind"] == 1])
-    table = pa.table({"b": frame["b"], "y": pa.array(y.tolist())})
-    part = curate(table, by=["b"], label="y", loss=MultiLabel(labels=2)).partitions[0]
-    expected = [np.bincount(frame["b"], weights=y[:, k]) for k in range(2)]
-    np.testing.assert_array_equal(part.totals, np.column_stack(expected))
-    with pytest.raises(InvalidInput, match="must have arrays of 0 and 1, got int64"):
-        curate(frame, by=["b"], label="click", loss=MultiLabel(labels=2))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
@@ -128,22 +128,3 @@ def test_truth_values_are_labels():
         rng=np.random.default_rng(0),
     )
     assert made.random.labels.ravel() == pytest.approx([2 / 3])
-
-
-def test_several_labels_a_row_are_averaged_each_on_its_own():
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=(30, 3))
-    table = pa.table({"y": pa.array(y.tolist())})
-    made = draw(table, size=6, bags=5, label="y", loss=MultiLabel(labels=3), rng=rng)
-    np.testing.assert_allclose(made.random.labels, y[made.random.rows].mean(axis=1), atol=1e-12)
-    noised = draw(
-        table,
-        size=6,
-        bags=5,
-        joins=1,
-        label="y",
-        loss=MultiLabel(labels=3),
-        noise=LaplaceTotalsNoise(epsilon=1.0),
-        rng=rng,
-    )
-    assert noised.mechanism["scales"] == ["3"], "one row moves three entries"

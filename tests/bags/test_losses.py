@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.privacy.errors import InvalidInput
 
 LOSSES = {
@@ -75,27 +75,6 @@ def test_log_loss_is_scikit_learns_and_two_classes_are_one_logit():
     np.testing.assert_allclose(LogisticLoss().value(f, y), two, atol=1e-12)
 
 
-def test_several_labels_are_log_losses_added_up(engine):
-    loss, f = MultiLabel(labels=3), np.random.default_rng(0).normal(size=(5, 3))
-    y = np.random.default_rng(1).integers(2, size=(5, 3))
-    alone = [LogisticLoss().value(f[:, k], y[:, k]) for k in range(3)]
-    np.testing.assert_allclose(loss.value(f, y), np.sum(alone, axis=0), atol=1e-12)
-    np.testing.assert_allclose(loss.value(f, y), loss.potential(f) - np.sum(f * y, axis=1), atol=1e-12)
-    np.testing.assert_allclose(loss.mean(loss.link(loss.mean(f))), loss.mean(f), rtol=1e-9)
-    assert loss.describe() == {"name": "multilabel", "labels": 3}
-    gap = np.ones(3)  # all labels of a row may change
-    assert (loss.l1, loss.l2) == (np.abs(gap).sum(), pytest.approx(np.linalg.norm(gap)))
-    made = engine(y.tolist(), loss.statistic_in_sql)
-    np.testing.assert_array_equal(np.column_stack([c.to_numpy() for c in made]), y)
-    assert engine([[0, 1, 1], [0, 1], [0, 2, 1], None], loss.violation)[0].to_pylist() == [False, True, True, True]
-
-
-@pytest.mark.parametrize("labels", [[0, 1], [[0, 1, 2]], [[0, 1, 0, 1]]])
-def test_wrong_several_labels_are_refused(labels):
-    with pytest.raises(InvalidInput):
-        MultiLabel(labels=3).statistic(labels)
-
-
 def test_values_do_not_overflow():
     assert LogisticLoss().value([[1000.0]], [0])[0] == 1000
     assert np.isfinite(CategoricalLoss(classes=2).value([[1000.0, -1000.0]], [1])).all()
@@ -145,7 +124,6 @@ def test_an_undeclared_range_has_no_sensitivity(make):
         lambda: SquaredLoss(lower=math.nan),
         lambda: CategoricalLoss(classes=1),
         lambda: PoissonLoss(most=0),
-        lambda: MultiLabel(labels=0),
         lambda: LogisticLoss().mean(np.zeros((2, 2))),
     ],
 )

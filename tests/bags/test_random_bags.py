@@ -10,15 +10,8 @@ from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from papers.label_bags.theory import PrintedObjective, printed_objective
-from tacit.bags.learners import (
-    BagMeanObjective,
-    BatchTraining,
-    EasyLabels,
-    ProportionLoss,
-    RandomBagModel,
-    UnbiasedObjective,
-)
+from papers.label_bags.theory import BagMeanObjective, PrintedObjective, ProportionLoss, printed_objective
+from tacit.bags.learners import BatchTraining, EasyLabels, RandomBagModel, UnbiasedObjective
 from tacit.bags.learners.random_bags import (
     BagMoments,
     bag_residuals,
@@ -26,7 +19,7 @@ from tacit.bags.learners.random_bags import (
     label_variance,
     unbiased_risk,
 )
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel
+from tacit.bags.losses import CategoricalLoss, LogisticLoss
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.privacy import NoGuarantee
 from tacit.privacy.errors import InvalidInput
@@ -142,7 +135,7 @@ def test_the_proportion_loss_is_pinned():
 
 
 @pytest.mark.parametrize("targets", [1, 3])
-@pytest.mark.parametrize("objective", [*OBJECTIVES, ProportionLoss(several=True)], ids=repr)
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
 def test_gradients_of_objectives(objective, targets):
     rng = np.random.default_rng(0)
     means = rng.dirichlet(np.full(max(targets, 2), 9.0), size=4)[:, :targets]
@@ -177,8 +170,6 @@ def data(rng, rows, loss):
     table = pa.table({"x0": x[:, 0], "x1": x[:, 1], "s": np.where(x[:, 2] > 0, "up", "down"), "y": np.zeros(rows)})
     if isinstance(loss, CategoricalLoss):
         y = np.argmax(np.stack([f, 0 * f, -f], axis=1) + rng.gumbel(size=(rows, 3)), axis=1)
-    elif isinstance(loss, MultiLabel):
-        y = (np.stack([f, -f], axis=1) + rng.logistic(size=(rows, 2)) > 0).astype(int)
     else:
         y = (f + rng.logistic(size=rows) > 0).astype(int)
     return table, y
@@ -188,16 +179,12 @@ def bags_of(rng, rows, size):
     return rng.permutation(rows)[: rows // size * size].reshape(-1, size)
 
 
-@pytest.mark.parametrize(
-    "loss", [LogisticLoss(), CategoricalLoss(classes=3), MultiLabel(labels=2)], ids=lambda loss: loss.name
-)
+@pytest.mark.parametrize("loss", [LogisticLoss(), CategoricalLoss(classes=3)], ids=lambda loss: loss.name)
 @pytest.mark.parametrize(
     "objective", [PrintedObjective(), UnbiasedObjective(), EasyLabels(), ProportionLoss()], ids=repr
 )
 def test_a_linear_model_is_learned_from_bags(objective, loss):
     rng = np.random.default_rng(0)
-    if isinstance(loss, MultiLabel) and isinstance(objective, ProportionLoss):
-        objective = ProportionLoss(several=True)
     table, y = data(rng, 6000, loss)
     release = make_release(loss, y, bags_of(rng, 6000, 4))
     model = RandomBagModel(objective).fit(release, table)

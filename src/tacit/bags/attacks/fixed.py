@@ -118,11 +118,6 @@ def determined(
     ----------
     docs/proofs/bags_attack.md.
     """
-    if release.loss.several:
-        raise InvalidInput(
-            "must have one label per row, got several: pass the totals of each label to labels_from_totals",
-            field="release",
-        )
     published = read_totals(release, table).exact()
     lower, upper = release.loss.bounds
     if not release.loss.identity_link:

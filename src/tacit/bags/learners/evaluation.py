@@ -82,12 +82,12 @@ class Predictor(ABC):
         return f[:, 0] if f.shape[1] == 1 else f
 
     def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return the probability of each class, or of each of several labels."""
+        """Return the probability of each class."""
         f = self._f(features)
         return self.loss_.probabilities(f)
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the most probable class, the labels above one half, or the predicted mean."""
+        """Return the most probable class, or the predicted mean."""
         f = self._f(features)  # raises if nothing is fitted
         found = self.loss_.predict(f)
         classes = getattr(self, "classes_", None)
@@ -107,8 +107,6 @@ class Predictor(ABC):
         """Judge the predictions by rows with known labels."""
         f, codes = self._f(features), self._codes(labels)
         T, classes = self.loss_.statistic(codes), self.loss_.class_codes
-        if self.loss_.several:
-            raise InvalidInput("must be one per row, got several: use mean_loss and score", field="labels")
         if classes is None:
             return judge_numbers(self.loss_.mean(f)[:, 0], np.asarray(codes, dtype=np.float64))
         truth = T if self.loss_.exclusive else np.hstack([1 - T, T])

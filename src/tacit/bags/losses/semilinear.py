@@ -27,7 +27,6 @@ class SemilinearLoss(ABC):
     name: ClassVar[str]
     of_classes: ClassVar[bool] = False  # every entry of T(y) is 0 or 1
     exclusive: ClassVar[bool] = False  # exactly one entry of T(y) is 1
-    several: ClassVar[bool] = False  # a row has several labels, in an array column
     identity_link: ClassVar[bool] = False  # the mean is f itself, as labels are real numbers
 
     @property
@@ -86,7 +85,7 @@ class SemilinearLoss(ABC):
 
     @property
     def class_codes(self) -> NDArray[np.int64] | None:
-        """The codes that a label can be, where it is one class; None for several labels and for numbers."""
+        """The codes that a label can be, where it is one class; None for numbers."""
         return None
 
     def label_values(self) -> Floats:
@@ -100,15 +99,15 @@ class SemilinearLoss(ABC):
         return np.asarray(self.curvature(f) * slope)
 
     def predict(self, f: Floats, /) -> NDArray[Any]:
-        """Return the likeliest class, the labels above one half, or the predicted mean."""
+        """Return the likeliest class, or the predicted mean."""
         return np.asarray(self.mean(f)[:, 0])
 
     def probabilities(self, f: Floats, /) -> Floats:  # noqa: ARG002
-        """Return one column per class, or per label of several."""
+        """Return one column per class."""
         raise InvalidInput(f"predict_proba needs a loss over classes, got {self}; use predict")
 
     def score(self, f: Floats, labels: ArrayLike, /) -> float:
-        """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts."""
+        """Return accuracy for classes, R^2 for the squared loss, D^2 for counts."""
         return float(np.mean(self.predict(f) == np.asarray(labels, dtype=np.float64)))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:

@@ -61,8 +61,7 @@ def check_labels(table: TableView | ibis.Table, *, label: str, measure: GridStat
     """Return how many rows there are, or raise if a label is missing or out of range; one pass over one column."""
     column = column_of(table, check_present(label, table.columns, argument="label"))
     measure.check_type(column)
-    absent = f"{column.value} IS NULL" if measure.loss.several else column.is_missing
-    flags = {"absent": absent, "wrong": measure.loss.violation(column)}
+    flags = {"absent": column.is_missing, "wrong": measure.loss.violation(column)}
     sums = {name: SqlValue(f"SUM(CASE WHEN {flag} THEN 1 ELSE 0 END)", pa.int64()) for name, flag in flags.items()}
     found = run(table, {"n": ROWS, **sums})
     rows, none, bad = (int(found[name][0].as_py() or 0) for name in ("n", "absent", "wrong"))

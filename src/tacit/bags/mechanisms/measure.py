@@ -46,15 +46,14 @@ class GridStatistic:
 
     def of_column(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the same for an Arrow column of labels."""
-        nested = self.loss.several
-        return self.values(np.array(column.to_pylist()) if nested else column.to_numpy(zero_copy_only=False))
+        return self.values(column.to_numpy(zero_copy_only=False))
 
     def check_type(self, column: SqlColumn) -> None:
         """Raise if a label column is of a type that the loss cannot read."""
-        nested = self.loss.several
-        if not (pa.types.is_list(column.kind) if nested else column.is_number or pa.types.is_boolean(column.kind)):
-            rule = "arrays of 0 and 1" if nested else "numbers or truth values"
-            raise InvalidInput(f"label column {column.name!r} must have {rule}, got {column.kind}; recode it")
+        if not (column.is_number or pa.types.is_boolean(column.kind)):
+            raise InvalidInput(
+                f"label column {column.name!r} must have numbers or truth values, got {column.kind}; recode it"
+            )
 
     def in_sql(self, column: SqlColumn) -> list[str]:
         """Return the same in SQL, so that it is added up in the engine."""
