@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 from tacit.models import Plan, Release, attack, protect
-from tacit.models.methods import LossAttack
+from tacit.models.attacks import by_confidence
+from tacit.models.attacks.attacked_release import AttackedRelease
+from tacit.models.attacks.shadow import ShadowConfidences
+from tacit.models.methods import LiraAttack, LossAttack
 from tacit.privacy import InvalidInput
 
 pytest.importorskip("torch")
@@ -72,6 +75,26 @@ def test_coins_prove_an_epsilon(forest, coins):
     leak = measured(made, LossAttack(coins=coins), truth=members, data=others)
     assert leak.epsilon_lower_bound > 1
     assert measured(forest, data=OTHERS[:40]).bound is None
+
+
+def test_shadow_models_do_not_see_members_first(forest, monkeypatch):
+    """Or scores would depend on the coins that they are to guess; each row still gets its own confidences."""
+    seen = []
+
+    def shadows(_, X, y, *, rng, models, progress):
+        seen.append(X)
+        member = np.tile([[True], [False]], (models // 2, len(X)))
+        return ShadowConfidences(confidence=np.tile(X[:, 0], (models, 1)), member=member)
+
+    monkeypatch.setattr(by_confidence, "train_shadows", shadows)
+    target = AttackedRelease(
+        release=forest, truth=MEMBERS, data=OTHERS[:40], level=0.95, rng=np.random.default_rng(0), progress=print
+    )
+    rows = target.rows()
+    found = LiraAttack(models=4).scorer(target, rows).shadows
+    assert (found.confidence == rows.all[:, 0]).all()
+    assert not (seen[0] == rows.all).all()
+    assert (np.sort(seen[0], axis=0) == np.sort(rows.all, axis=0)).all()
 
 
 def test_pairs_must_be_pairs(forest):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from tacit.leak import Leak
@@ -73,4 +74,8 @@ def _shadows(method: ShadowAttack, target: AttackedRelease, rows: AttackedRows) 
     plan = target.release.plan or Plan(label="label", epsilon=None, mechanism=PlainTraining(estimator=method.estimator))
     estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
     models, progress = method.models, target.progress
-    return train_shadows(estimator, rows.all, rows.labels, rng=target.rng, models=models, progress=progress)
+    order = target.rng.permutation(len(rows.all))  # a learner may tell early rows from late ones: members come first
+    X, y = rows.all[order], rows.labels[order]
+    found = train_shadows(estimator, X, y, rng=target.rng, models=models, progress=progress)
+    place = np.argsort(order)
+    return ShadowConfidences(confidence=found.confidence[:, place], member=found.member[:, place])
