@@ -20,15 +20,13 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import ReleasedLabels
 from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS
-from tacit.labels.learners.validate import debiased_scorer
-from tacit.labels.mechanisms import RandomizedResponse
+from tacit.labels.learners.validate import score_by_release
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment
 
 X, Y = make_blobs(240, centers=3, n_features=4, cluster_std=2.0, random_state=0)
 NUMBERS = X[:, 0] - X[:, 1]
-RR = RandomizedResponse(epsilon=1.0, classes=3)
 
 
 @pytest.fixture
@@ -257,10 +255,9 @@ def release(ledger):
 
 def test_a_search_on_one_release_is_charged_once(ledger, release):
     grid = {"rounds": [0, 1], "denoise": [NoCorrection(), Forward(rounds=1, folds=2)]}
-    scorer = debiased_scorer(transition=RR.transition())
     learner = make_pipeline(StandardScaler(), classifier(ledger))
     names = {f"labelprivateclassifier__{name}": values for name, values in grid.items()}
-    search = GridSearchCV(learner, names, scoring=scorer, cv=3).fit(X, ReleasedLabels(release))
+    search = GridSearchCV(learner, names, scoring=score_by_release, cv=3).fit(X, ReleasedLabels(release))
     assert len(entries(ledger)) == 1, "the release itself"
     assert search.best_estimator_.score(X, Y) > 0.6
     assert search.best_score_ == pytest.approx(search.best_estimator_.score(X, Y), abs=0.35)

@@ -76,7 +76,7 @@ def choose_learner(
     for learner in learners:
         if clean is None:
             model = clone(learner).fit(rows[kept], labels[kept])
-            scores.append(_by_released(model.predict(rows[held]), labels[held].release))
+            scores.append(released_accuracy(model.predict(rows[held]), labels[held].release))
         else:
             scores.append(_by_clean(clone(learner).fit(rows, labels).predict(clean[0]), np.asarray(clean[1])))
     if clean is not None:
@@ -86,15 +86,6 @@ def choose_learner(
     model = clone(learners[place]).fit(rows, release)
     model.guarantee_ = assuming(model.guarantee_, *assumed)
     return ChosenLearner(model=model, place=place, scores=tuple(scores), guarantee=model.guarantee_)
-
-
-def _by_released(predicted: ArrayLike, release: Release) -> AccuracyEstimate:
-    judged = released_accuracy(predicted, release)
-    if judged is None:
-        raise InvalidInput(
-            f"must be by a mechanism with an unbiased accuracy, got {release.asked.mechanism}", field="release"
-        )
-    return judged
 
 
 def _by_clean(predicted: ArrayLike, truth: NDArray[Any]) -> AccuracyEstimate:

@@ -21,10 +21,10 @@ __all__ = ["RandomizedLabels", "ReleasedLabels", "release_of", "take_rows"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleasedLabels:
-    """A release as the ``y`` of a search: ``GridSearchCV(learner, grid, scoring=...).fit(X, ReleasedLabels(release))``.
+    """A release as the ``y`` of a search, ``GridSearchCV(learner, grid, scoring=score_by_release)``.
 
     A search cuts y into parts; each part is a release of these rows, which a learner fits without charging anything,
-    and which :func:`debiased_scorer` reads as the released labels.
+    and which ``score_by_release`` reads as the released labels.
     """
 
     release: Release
