@@ -277,7 +277,6 @@ def test_json_of_a_plan():
         (Accuracy(), Rounded(decimals=2), "accuracy moves by"),
         (F1(), Rounded(decimals=2), "f1 moves by"),
         (Auc(), Rounded(decimals=3), "auc may move by"),
-        (Accuracy(), HostAnswers(shift=1.0), "only a mean of row losses can be calibrated"),
     ],
 )
 def test_what_cannot_separate_is_refused_with_the_bound(metric, answers, words):

@@ -1,4 +1,4 @@
-"""Running an attack: interruption and resumption, hosts that misbehave, shifts, random noise."""
+"""Running an attack: interruption and resumption, hosts that misbehave, random noise."""
 
 import json
 
@@ -13,13 +13,12 @@ from tacit.scores.attacks import (
     DigitDesign,
     GaussianAnswerNoise,
     HadamardDesign,
-    HostAnswers,
     LaplaceAnswerNoise,
     infer_labels,
     plan_attack,
 )
 from tacit.scores.losses import ClippedCrossEntropy, LossReduction, MachineEpsilon
-from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, Brier, LogLoss, Mae, UnboundedLoss
+from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, LogLoss, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
 LOSS = LogLoss(floor=SKLEARN_FLOOR)
@@ -170,38 +169,6 @@ def test_the_leak_of_an_outcome():
     assert leak.baseline == np.bincount(TRUTH).max() / 300
     rival = infer_labels(Host(), plan_attack(LOSS, rows=300)).leak(TRUTH, baseline=np.zeros(300, dtype=int))
     assert rival.advantage == pytest.approx(TRUTH.mean())
-
-
-@pytest.mark.parametrize("inner", [Exact(), Rounded(decimals=6)])
-@pytest.mark.parametrize(("sign", "shift"), [(1, 0.25), (-1, 0.25), (-1, -0.875), (1, 0.0)])
-def test_an_unknown_shift_and_sign(inner, sign, shift):
-    answers = HostAnswers(policy=inner, shift=1.0, either_sign=True)
-    planned = plan_attack(LOSS, rows=300, policy=answers)
-    decimals = getattr(inner, "decimals", None)
-
-    def host(predictions):
-        shown = shift + sign * log_loss(TRUTH, predictions)
-        return shown if decimals is None else round(shown, decimals)
-
-    outcome = infer_labels(host, planned)
-    np.testing.assert_array_equal(outcome.labels, TRUTH)
-    assert outcome.queries == planned.queries
-
-
-def test_a_shift_alone_takes_one_query():
-    answers = HostAnswers(policy=Rounded(decimals=5), shift=1.0)
-    planned = plan_attack(Brier(), rows=300, policy=answers)
-    assert planned.design.calibration == 1
-    outcome = infer_labels(lambda p: round(0.5 + Brier().score(TRUTH, p), 5), planned)
-    np.testing.assert_array_equal(outcome.labels, TRUTH)
-
-
-def test_the_sign_of_the_absolute_error_cannot_be_told():
-    """|y - p| and 1 - |(1 - y) - p| are equal: no query decides between the two."""
-    answers = HostAnswers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
-    metric = Mae()
-    with pytest.raises(AttackStopped, match="no labels give"):
-        infer_labels(lambda p: metric.score(TRUTH, p), plan_attack(metric, rows=300, policy=answers))
 
 
 def test_a_sum_instead_of_a_mean():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from tacit.cli.options import AsJson, check_out, rng_of
+from tacit.cli.progress import show_progress
 from tacit.cli.surface import option
 from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
-    from tacit.scores.attacks import AttackPlan, AttackProgress, HttpOracle, RecoveredLabels
+    from tacit.scores.attacks import AttackPlan, HttpOracle, RecoveredLabels
 
 __all__ = ["EndpointAttack", "plan"]
 
@@ -204,8 +204,17 @@ def _infer(
     from tacit.scores.attacks import AttackStopped, infer_labels
 
     try:
-        with _bar() as progress:
-            outcome = infer_labels(oracle, chosen, order=order, state=state, host=oracle.url, progress=progress)
+        with show_progress("queries") as report:
+            outcome = infer_labels(
+                oracle,
+                chosen,
+                order=order,
+                state=state,
+                host=oracle.url,
+                progress=lambda now: report(
+                    now.queries, now.planned, f"{now.recovered:,} of {now.rows:,} labels, queries"
+                ),
+            )
     except AttackStopped as stopped:
         if out is not None:
             _write(out, stopped.outcome, force=force)
@@ -213,25 +222,6 @@ def _infer(
     if out is not None:
         _write(out, outcome, force=force)
     return outcome
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[AttackProgress], None]]:
-    """A bar on standard error; yields the callable that reports progress."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("queries", total=None)
-        yield lambda now: shown.update(
-            task,
-            completed=now.queries,
-            total=now.planned,
-            description=f"{now.recovered:,} of {now.rows:,} labels, queries",
-        )
 
 
 def _write(path: Path, outcome: RecoveredLabels, *, force: bool) -> None:

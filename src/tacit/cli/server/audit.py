@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.options import AsJson
+from tacit.cli.progress import show_progress
 from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
 
 if TYPE_CHECKING:
@@ -62,23 +63,16 @@ def audit(
 
 
 def _run(client: ServerClient, slug: str, submissions: int | None) -> dict[str, Any]:
-    """Start the replay and wait for its end, with a bar on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+    """Start the replay and wait for its end, with its progress on standard error."""
     from tacit.privacy.errors import TacitError
 
     state = client.call("POST", f"/competitions/{slug}/replay", {"submissions": submissions})
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
-        task = shown.add_task("submissions", total=None)
+    with show_progress("submissions") as report:
         while state["running"]:
             time.sleep(_PAUSE)
             state = client.call("GET", f"/competitions/{slug}/replay")
             if at := state["progress"]:
-                share = f"{100 * at['recovered']:.1f}% of labels, submissions"
-                shown.update(task, completed=at["submissions"], total=at["planned"], description=share)
+                report(at["submissions"], at["planned"], f"{100 * at['recovered']:.1f}% of labels, submissions")
     if state["error"]:
         raise TacitError(f"the replay ended: {state['error']}")
     result: dict[str, Any] = state["result"]

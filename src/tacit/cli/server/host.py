@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,8 @@ def create(**given: Any) -> None:  # noqa: ANN401
     Example: tacit scores host create flowers --data rows.csv --truth labels.csv --metric accuracy
     """
     slug, url = given["slug"], given["url"]
-    rules = {one.name: given[one.name] for one in RULES if given[one.name] is not None}
     body: dict[str, Any] = {
-        **rules,
+        **{one.name: given[one.name] for one in RULES if given[one.name] is not None},
         "slug": slug,
         "name": given["name"] or slug,
         "description": given["description"],
@@ -47,12 +47,9 @@ def create(**given: Any) -> None:  # noqa: ANN401
     }
     with connect(url, given["token"]) as client:
         made = client.call("POST", "/competitions", body)
-    if given["as_json"]:
-        print_json(made)
-    else:
-        said = "".join(f"  {rule}\n" for rule in made["rules"])
-        typer.echo(f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}\n{said}", nl=False)
-        typer.echo(f"Next: tacit scores host invite --competition {slug}")
+    head = f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}"
+    rules = (f"  {rule}" for rule in made["rules"])
+    _say(made, [head, *rules, f"Next: tacit scores host invite --competition {slug}"], as_json=given["as_json"])
 
 
 create.__signature__ = inspect.Signature(PARAMETERS)  # type: ignore[attr-defined]
@@ -68,11 +65,10 @@ def list_competitions(url: Url = "http://127.0.0.1:8000", token: Token = "", as_
     """
     with connect(url, token) as client:
         found = client.call("GET", "/competitions")
-    if as_json:
-        print_json(found)
-        return
-    for one in found:
-        typer.echo(f"{one['slug']}: {one['name']}, {one['rows']:,} rows, {one['joined']} of {one['teams']} teams")
+    rows = (
+        f"{one['slug']}: {one['name']}, {one['rows']:,} rows, {one['joined']} of {one['teams']} teams" for one in found
+    )
+    _say(found, rows, as_json=as_json)
 
 
 @host.command()
@@ -83,12 +79,8 @@ def invite(
 
     Example: tacit scores host invite --competition titanic
     """
-    with connect(url, token) as client:
-        made = client.call("POST", f"/competitions/{find_slug(client, competition)}/invites")
-    if as_json:
-        print_json(made)
-        return
-    typer.echo(made["invite"])
+    made = _call("POST", "invites", competition, url, token)
+    _say(made, [made["invite"]], as_json=as_json)
 
 
 @host.command()
@@ -99,12 +91,8 @@ def teams(
 
     Example: tacit scores host teams --competition titanic
     """
-    found = _get("teams", competition, url, token)
-    if as_json:
-        print_json(found)
-        return
-    for team in found:
-        typer.echo(f"{team['name']}, joined {team['joined']}")
+    found = _call("GET", "teams", competition, url, token)
+    _say(found, (f"{team['name']}, joined {team['joined']}" for team in found), as_json=as_json)
 
 
 @host.command()
@@ -115,14 +103,9 @@ def flags(
 
     Example: tacit scores host flags --competition titanic
     """
-    found = _get("flags", competition, url, token)
-    if as_json:
-        print_json(found)
-        return
-    for flag in found:
-        typer.echo(f"{flag['team']}, submission {flag['number']}: {flag['reason']}")
-    if not found:
-        typer.echo("No submission looks crafted.")
+    found = _call("GET", "flags", competition, url, token)
+    lines = [f"{flag['team']}, submission {flag['number']}: {flag['reason']}" for flag in found]
+    _say(found, lines or ["No submission looks crafted."], as_json=as_json)
 
 
 @host.command()
@@ -136,17 +119,16 @@ def spend(
     from tacit.privacy.ledger.records import format_down
     from tacit.privacy.rounding import format_up
 
-    found = _get("spend", competition, url, token)
-    if as_json:
-        print_json(found)
-        return
+    found = _call("GET", "spend", competition, url, token)
+    shown = f"{found['scores']:,} scores shown"
     if found["data_set"] is None:
-        typer.echo(f"{found['scores']:,} scores shown; {found['guarantee']}.")
-        return
-    typer.echo(
-        f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
-        f"{format_down(found['left'])} left; {found['scores']:,} scores shown, each with {found['guarantee']}."
-    )
+        line = f"{shown}; {found['guarantee']}."
+    else:
+        line = (
+            f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
+            f"{format_down(found['left'])} left; {shown}, each with {found['guarantee']}."
+        )
+    _say(found, [line], as_json=as_json)
 
 
 @host.command()
@@ -160,20 +142,23 @@ def final(
 
     Example: tacit scores host final --competition titanic
     """
+    found = _call("POST", "final", competition, url, token)
+    lines = [f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank']})" for place in found]
+    _say(found, lines or ["No team has submitted."], as_json=as_json)
+
+
+def _call(method: str, what: str, competition: str | None, url: str, token: str) -> Any:  # noqa: ANN401
     with connect(url, token) as client:
-        found = client.call("POST", f"/competitions/{find_slug(client, competition)}/final")
+        return client.call(method, f"/competitions/{find_slug(client, competition)}/{what}")
+
+
+def _say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:  # noqa: ANN401
+    """Print an answer for programs, or as lines for people."""
     if as_json:
         print_json(found)
-        return
-    for place in found:
-        typer.echo(f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank']})")
-    if not found:
-        typer.echo("No team has submitted.")
-
-
-def _get(what: str, competition: str | None, url: str, token: str) -> Any:  # noqa: ANN401
-    with connect(url, token) as client:
-        return client.call("GET", f"/competitions/{find_slug(client, competition)}/{what}")
+    else:
+        for line in lines:
+            typer.echo(line)
 
 
 def _moment(moment: datetime | None) -> str | None:

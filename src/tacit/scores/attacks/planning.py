@@ -10,7 +10,6 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
-from tacit.scores.attacks.calibrated import CalibratedDesign
 from tacit.scores.attacks.channel import LossChannel, revealed_by
 from tacit.scores.attacks.counts import CountDesign, RightRowsDesign, TruePositivesDesign
 from tacit.scores.attacks.design import Labels, QueryDesign, Steps
@@ -133,7 +132,7 @@ def plan_attack(
     ----------
     policy
         How the host answers: a policy whose answers are within a known distance of the score (default: exact),
-        :class:`HostAnswers` for another number system or an unknown shift, or the law of random noise.
+        :class:`HostAnswers` for another number system, or the law of random noise.
     design
         For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
         whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and
@@ -208,10 +207,6 @@ def _designs(
         if revealed.plain_loss is not None and design is None:
             yield HadamardDesign(channel=LossChannel(loss=revealed.plain_loss, rows=rows), noise=answers)
         return
-    if answers.shift is not None and revealed.plain_loss is None:
-        raise InvalidInput(
-            "must have no shift for this metric: only a mean of row losses can be calibrated", field="answers"
-        )
     if (losses := revealed.row_losses) is not None:
         yield from _of_losses(LossChannel(loss=losses.loss, rows=rows, answers=answers, root=losses.root), design)
     else:
@@ -223,8 +218,7 @@ def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) 
     fine = not channel.root and channel.reach(unknown=channel.rows) / channel.unit(unknown=channel.rows) > _FINE
     best: list[Callable[..., QueryDesign]] = [DigitDesign] if fine else [DigitDesign, JointDesign]
     for option in best if design is None else [design]:
-        built = option(channel=channel)
-        yield built if channel.answers.shift is None else CalibratedDesign(channel=channel, inner=built)
+        yield option(channel=channel)
 
 
 def _bounds(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) -> LabelsPerQueryBounds:
