@@ -11,7 +11,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
 from benchmarks.timing import timed_row
-from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
+from papers.score_attacks.attacks import (
+    TwoColumnLogLoss,
+    exhaustive_labels,
+    labels_from_one_score,
+    precision_for,
+    prior_design,
+)
 from papers.score_attacks.bounds import labels_per_query
 from tacit.data import iris, satellite, titanic
 from tacit.privacy.settings import read_choice
@@ -23,7 +29,6 @@ from tacit.scores.attacks import (
     LossChannel,
     infer_labels,
     plan_attack,
-    prior_design,
 )
 from tacit.scores.attacks.packing import read_digits
 from tacit.scores.losses import ClippedCrossEntropy

@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.__main__ import HERE, describe_machine
 from benchmarks.scoring_models import MODELS, Table, held_out, one_split, predictions_of
 from benchmarks.scoring_ranking import PAGE, put_table, write_text
+from papers.score_attacks.attacks import prior_design
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.scores import attacks
@@ -73,7 +74,7 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
         if classes == 2:
             crowded = attacks.CrowdedDesign(channel=channel)
             yield Attack(name=f"log loss, {decimals} decimals, crowded", design=crowded, host=host)
-        beliefs = attacks.prior_design(channel, prior)
+        beliefs = prior_design(channel, prior)
         yield Attack(name=f"log loss, {decimals} decimals, with beliefs", design=beliefs, host=host)
     five = Rounded(decimals=5)
     yield from _planned("Brier, 5 decimals", brier, five, rounded(brier, 5), rows, order)

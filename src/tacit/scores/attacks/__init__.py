@@ -15,7 +15,6 @@ from tacit.scores.attacks.noise import AnswerNoise, GaussianAnswerNoise, Laplace
 from tacit.scores.attacks.outcome import RecoveredLabels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
-from tacit.scores.attacks.prior import prior_design
 from tacit.scores.attacks.reconstruct import CandidatePredictions, best_size, guess_labels
 from tacit.scores.attacks.repeated import HadamardDesign
 
@@ -49,5 +48,4 @@ __all__ = [
     "infer_labels",
     "label_posterior",
     "plan_attack",
-    "prior_design",
 ]

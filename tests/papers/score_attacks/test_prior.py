@@ -6,9 +6,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_predict
 
+from papers.score_attacks.attacks import prior_design
 from tacit.data import iris, titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks import DigitDesign, LossChannel, plan_attack, prior_design
+from tacit.scores.attacks import DigitDesign, LossChannel, plan_attack
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 from tacit.scores.policies import Exact, Rounded
 
