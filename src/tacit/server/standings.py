@@ -96,18 +96,9 @@ def flags(connection: Connection, competition: int) -> tuple[SubmissionFlag, ...
 def final(connection: Connection, competition: int) -> tuple[FinalPlace, ...]:
     """Return the final ranking, best first; empty before it was released."""
     query = (
-        select(FINAL, TEAM.c.name)
+        select(FINAL.c.rank, TEAM.c.name.label("team"), FINAL.c.released, FINAL.c.text, FINAL.c.public_rank)
         .join(TEAM, FINAL.c.team == TEAM.c.id)
         .where(FINAL.c.competition == competition)
         .order_by(FINAL.c.rank, FINAL.c.public_rank, FINAL.c.team)
     )
-    return tuple(
-        FinalPlace(
-            rank=row["rank"],
-            team=row["name"],
-            released=row["released"],
-            text=row["text"],
-            public_rank=row["public_rank"],
-        )
-        for row in connection.execute(query).mappings()
-    )
+    return tuple(FinalPlace(**row) for row in connection.execute(query).mappings())

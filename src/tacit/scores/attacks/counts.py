@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,8 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
+from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices
+from tacit.scores.losses.precision import Numbers
 
 __all__ = ["CountDesign", "RightRowsDesign", "TruePositivesDesign"]
 
@@ -79,13 +81,12 @@ class TruePositivesDesign(CountDesign):
         labels = np.full(len(rows), -1, dtype=np.int64)
         score = yield ScoreQuery(np.ones(len(rows), dtype=np.int64), labels.copy())
         positives = _whole(score * len(rows) / (2 - score))
+
+        def found(score: float, predictions: Numbers) -> int:
+            return _whole(score * (predictions.sum() + positives) / 2)
+
         for matrix, block in _blocks(rows, 2):
-            totals = []
-            for x in range(matrix.queries):
-                chosen = block[matrix.weights(x) == 1]
-                score = yield ScoreQuery(_marked(len(rows), chosen), labels.copy())
-                totals.append(_whole(score * (len(chosen) + positives) / 2))
-            labels[block] = _decode(matrix, totals)
+            labels[block] = yield from ask_matrix(matrix, partial(_marked, len(rows), block), found, known=labels)
         return labels
 
 
@@ -119,14 +120,12 @@ class RightRowsDesign(CountDesign):
     def _first_class(self, rows: Labels, zeros: int, labels: Labels) -> Steps:
         """Distinguish class 1 from class 0: a chosen row adds 1, 0 or -1 correct answers; with two classes never 0."""
         radix = min(3, self.classes)
+
+        def gained(score: float, predictions: Numbers) -> int:
+            return _whole((score * len(rows) - zeros + predictions.sum()) * (radix - 1) / 2)
+
         for matrix, block in _blocks(rows, radix):
-            totals = []
-            for x in range(matrix.queries):
-                chosen = block[matrix.weights(x) == 1]
-                score = yield ScoreQuery(_marked(len(rows), chosen), labels.copy())
-                gained = score * len(rows) - zeros + len(chosen)
-                totals.append(_whole(gained * (radix - 1) / 2))
-            digits = _decode(matrix, totals)
+            digits = yield from ask_matrix(matrix, partial(_marked, len(rows), block), gained, known=labels)
             labels[block[digits == 0]] = 0
             labels[block[digits == radix - 1]] = 1
         return labels
@@ -134,14 +133,15 @@ class RightRowsDesign(CountDesign):
     def _next_class(self, unknown: Labels, label: int, labels: Labels) -> Steps:
         """Find one more class: rows not chosen are predicted 0, which they are known not to be."""
         for matrix, block in _blocks(unknown, 2):
-            right = labels >= 0
-            totals = []
-            for x in range(matrix.queries):
-                predictions = np.where(right, labels, 0)
-                predictions[block[matrix.weights(x) == 1]] = label
-                score = yield ScoreQuery(predictions, labels.copy())
-                totals.append(_whole(score * len(labels) - np.count_nonzero(right)))
-            labels[block[_decode(matrix, totals) == 1]] = label
+            right = np.maximum(labels, 0)
+            known = np.count_nonzero(labels >= 0)
+            digits = yield from ask_matrix(
+                matrix,
+                lambda weights, right=right, block=block: right + label * _marked(len(labels), block, weights),
+                lambda score, _, known=known: _whole(score * len(labels) - known),
+                known=labels,
+            )
+            labels[block[digits == 1]] = label
         return labels
 
 
@@ -151,17 +151,11 @@ def _whole(value: float) -> int:
     return round(value)
 
 
-def _marked(rows: int, chosen: Labels) -> Labels:
+def _marked(rows: int, block: Labels, weights: Labels) -> Labels:
+    """Return 1 for the chosen rows of a block, and 0 for all others."""
     predictions = np.zeros(rows, dtype=np.int64)
-    predictions[chosen] = 1
+    predictions[block] = weights
     return predictions
-
-
-def _decode(matrix: DetectingMatrix, totals: list[int]) -> Labels:
-    try:
-        return matrix.decode(totals)
-    except InvalidInput:
-        raise InconsistentAnswer from None
 
 
 def _blocks(rows: Labels, radix: int) -> Iterator[tuple[DetectingMatrix, Labels]]:

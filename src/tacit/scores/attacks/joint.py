@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import LossChannel
-from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
+from tacit.scores.attacks.design import Labels, QueryDesign, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
-from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
+from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices
 
 __all__ = ["JointDesign", "cheapest_radices", "weigh"]
 
@@ -100,12 +100,4 @@ def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
 
 def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
     """Ask for rows with a detecting matrix and return their digits."""
-    totals = []
-    for x in range(matrix.queries):
-        predictions = scale.predictions(rows, matrix.weights(x))
-        answer = yield ScoreQuery(predictions, known.copy())
-        totals.append(scale.total(answer, predictions))
-    try:
-        return matrix.decode(totals)
-    except InvalidInput:
-        raise InconsistentAnswer from None
+    return ask_matrix(matrix, partial(scale.predictions, rows), scale.total, known=known)

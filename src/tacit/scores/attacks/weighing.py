@@ -11,7 +11,7 @@ sign this is the recursion [[D, D, I], [D, -D, 0]].
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
@@ -21,9 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.design import Labels, ScoreQuery, Steps
+from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weights import TABLE_WEIGHTS, digits_of, most_weights, power_weights, subset_of
+from tacit.scores.losses.precision import Numbers
 
-__all__ = ["MOST_QUERIES", "DetectingMatrix", "detecting_matrices", "detecting_matrix"]
+__all__ = ["MOST_QUERIES", "DetectingMatrix", "ask_matrix", "detecting_matrices", "detecting_matrix"]
 
 MOST_QUERIES = 4096
 """Queries of one matrix; more labels are split into several."""
@@ -128,6 +131,33 @@ class DetectingMatrix:
         # Of ranks 2 r and 2 r + 1 one point has positive sign and one negative.
         entries: Entries = signs * ((share >> halves) + (ranks // 2 < (share & ((1 << halves) - 1))))
         return entries
+
+
+def ask_matrix(
+    matrix: DetectingMatrix,
+    predict: Callable[[Entries], Numbers],
+    total: Callable[[float, Numbers], int],
+    *,
+    known: Labels,
+) -> Steps:
+    """Ask the queries of a matrix and return the labels behind the totals.
+
+    Parameters
+    ----------
+    predict
+        From the weights of one query to the predictions that weigh so.
+    total
+        From an answer and its predictions to the weighted sum of the labels.
+    """
+    totals = []
+    for query in range(matrix.queries):
+        predictions = predict(matrix.weights(query))
+        answer = yield ScoreQuery(predictions, known.copy())
+        totals.append(total(answer, predictions))
+    try:
+        return matrix.decode(totals)
+    except InvalidInput:
+        raise InconsistentAnswer from None
 
 
 def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) -> DetectingMatrix:

@@ -1,12 +1,11 @@
 """The losses a host may return, each with its clipping, its reduction and its inverse, at any precision."""
 
-from tacit.scores.losses.absolute import AbsoluteError
 from tacit.scores.losses.base import InvertibleLoss, LossReduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, ClippedCrossEntropy
+from tacit.scores.losses.errors import AbsoluteError, SquaredError
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tacit.scores.losses.precision import FLOAT64, Float32, Float64, Precision
-from tacit.scores.losses.squared import SquaredError
 
 __all__ = [
     "FLOAT64",

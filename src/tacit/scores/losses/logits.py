@@ -14,8 +14,21 @@ from tacit.scores.losses.precision import Numbers, Precision
 __all__ = ["SigmoidCrossEntropy", "SoftmaxCrossEntropy"]
 
 
+class _LogitLoss(InvertibleLoss):
+    """A loss of logits: losses are chosen by the differences of logits, without a limit."""
+
+    __slots__ = ()
+
+    def _range(self, _: Precision) -> float:
+        return math.inf
+
+    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
+        negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
+        return negated
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SigmoidCrossEntropy(InvertibleLoss):
+class SigmoidCrossEntropy(_LogitLoss):
     """Binary cross-entropy of the sigmoid of one logit a row, as ``torch.nn.BCEWithLogitsLoss`` does.
 
     l(1) = ln(1 + e^-x) and l(0) = x + ln(1 + e^-x), computed stably; a difference of a needs the logit -a,
@@ -29,13 +42,6 @@ class SigmoidCrossEntropy(InvertibleLoss):
     def __post_init__(self) -> None:
         self._check_binary(use="SoftmaxCrossEntropy")
 
-    def _range(self, _: Precision) -> float:
-        return math.inf
-
-    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
-        negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
-        return negated
-
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         x = _check_logits(predictions, columns=1)
         softplus = precision.log1p(precision.exp(-np.abs(x)))
@@ -45,7 +51,7 @@ class SigmoidCrossEntropy(InvertibleLoss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SoftmaxCrossEntropy(InvertibleLoss):
+class SoftmaxCrossEntropy(_LogitLoss):
     """Cross-entropy of the softmax of K logits a row, as ``torch.nn.CrossEntropyLoss`` does.
 
     l(y) = ln sum_k e^(x_k - M) - (x_y - M), M the largest logit: only differences of logits matter, and R is
@@ -60,13 +66,6 @@ class SoftmaxCrossEntropy(InvertibleLoss):
     def columns(self) -> int:
         """One logit for each class."""
         return self.classes
-
-    def _range(self, _: Precision) -> float:
-        return math.inf
-
-    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
-        negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
-        return negated
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         x = _check_logits(predictions, columns=self.classes)

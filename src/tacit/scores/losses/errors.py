@@ -1,4 +1,4 @@
-"""The squared error, the loss of the Brier score."""
+"""The squared error, which is the loss of the Brier score, and the absolute error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
 from tacit.scores.losses.precision import Numbers, Precision
 
-__all__ = ["SquaredError", "into_unit_interval"]
+__all__ = ["AbsoluteError", "SquaredError", "into_unit_interval"]
 
 _SLACK = 1e-9  # a probability this little outside [0, 1] is rounding, not a wrong plan
 
@@ -46,6 +46,28 @@ class SquaredError(InvertibleLoss):
         # One column a candidate label, each summed as scikit-learn sums it.
         losses = np.stack([((truth - p) ** 2).sum(axis=1) for truth in truths], axis=1)
         return losses / precision.array(2) if self.classes == 2 else losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbsoluteError(InvertibleLoss):
+    """The loss |y - p| of 0/1 labels, what ``sklearn.metrics.mean_absolute_error`` averages.
+
+    l(1) - l(0) = 1 - 2 p for p in [0, 1].
+    """
+
+    def __post_init__(self) -> None:
+        self._check_binary(use="SquaredError")
+
+    def _range(self, _: Precision) -> float:
+        return 1.0
+
+    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+        p = (precision.array(1) - offsets[:, 1]) / precision.array(2)
+        p = into_unit_interval(p, loss=self, precision=precision)
+        return np.stack([precision.array(1) - p, p], axis=1)
+
+    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+        return np.stack([np.abs(predictions), np.abs(precision.array(1) - predictions)], axis=1)
 
 
 def into_unit_interval(p: Numbers, *, loss: InvertibleLoss, precision: Precision) -> Numbers:
