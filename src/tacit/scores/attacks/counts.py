@@ -133,16 +133,22 @@ class RightRowsDesign(CountDesign):
     def _next_class(self, unknown: Labels, label: int, labels: Labels) -> Steps:
         """Find one more class: rows not chosen are predicted 0, which they are known not to be."""
         for matrix, block in _blocks(unknown, 2):
-            right = np.maximum(labels, 0)
-            known = np.count_nonzero(labels >= 0)
-            digits = yield from ask_matrix(
-                matrix,
-                lambda weights, right=right, block=block: right + label * _marked(len(labels), block, weights),
-                lambda score, _, known=known: _whole(score * len(labels) - known),
-                known=labels,
-            )
+            digits = yield from _ask_class(matrix, block, label, labels)
             labels[block[digits == 1]] = label
         return labels
+
+
+def _ask_class(matrix: DetectingMatrix, block: Labels, label: int, labels: Labels) -> Steps:
+    """Ask which rows of a block have a label; known rows are predicted as they are."""
+    right, known = np.maximum(labels, 0), np.count_nonzero(labels >= 0)
+
+    def predict(weights: Labels) -> Numbers:
+        return right + label * _marked(len(labels), block, weights)
+
+    def found(score: float, _: Numbers) -> int:
+        return _whole(score * len(labels) - known)
+
+    return ask_matrix(matrix, predict, found, known=labels)
 
 
 def _whole(value: float) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,37 +15,25 @@ from tacit.privacy.rounding import check_epsilon
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["CsvBody", "HttpOracle", "JsonBody", "RequestBody"]
+__all__ = ["CsvBody", "HttpOracle", "JsonBody"]
 
 _SHOWN = 80
 
 
-class RequestBody(ABC):
-    """How predictions are written into a request."""
-
-    __slots__ = ()
-
-    content_type: str
-
-    @abstractmethod
-    def encode(self, predictions: Numbers) -> bytes:
-        """Return the request's body; numbers are written so that they read back exactly."""
-
-
 @dataclass(frozen=True, slots=True)
-class JsonBody(RequestBody):
+class JsonBody:
     """An object with one list: one number, or one list of numbers, per row."""
 
     field: str = "predictions"
     content_type: str = "application/json"
 
     def encode(self, predictions: Numbers) -> bytes:
-        """Return the object."""
+        """Return the object; numbers are written so that they read back exactly."""
         return json.dumps({self.field: predictions.tolist()}).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class CsvBody(RequestBody):
+class CsvBody:
     """A CSV file with the columns id, and prediction or class_0, class_1, ..."""
 
     content_type: str = "text/csv"
@@ -74,7 +61,7 @@ class HttpOracle:
     """
 
     url: str
-    body: RequestBody = field(default_factory=JsonBody)
+    body: JsonBody | CsvBody = field(default_factory=JsonBody)
     score_field: str = "score"
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 30.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
 from collections.abc import Callable
@@ -11,15 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.files import write_atomically
 from tacit.scores.attacks.design import Labels, ScoreQuery, Steps
 from tacit.scores.attacks.errors import AttackStopped, InconsistentAnswer, OracleError
 from tacit.scores.attacks.outcome import RecoveredLabels
 from tacit.scores.attacks.planning import AttackPlan
-from tacit.scores.attacks.state import read_answers, write_state
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["AttackProgress", "Oracle", "check_rows", "infer_labels"]
 
+_STATE_VERSION = 1
 _MOST_ROWS = 10**8  # labels and predictions of all rows are in memory, several times over
 
 Oracle = Callable[[Numbers], float]
@@ -108,7 +111,7 @@ class _AttackRun:
         self.progress = progress
         self.identity = f"{plan.metric!r} {plan.design.identity} {None if order is None else order.tolist()}{host}"
         self.steps: Steps = plan.steps(order=order)
-        self.answers = [] if state is None else read_answers(state, plan=self.identity)
+        self.answers = [] if state is None else _read_answers(state, plan=self.identity)
         self.kept = len(self.answers)
         self.asked = 0
         self.recovered: Labels = np.full(plan.rows, -1, dtype=np.int64)
@@ -154,7 +157,7 @@ class _AttackRun:
     def _keep(self, labels: Labels | None = None) -> None:
         if self.state is not None and self.asked > self.kept:
             known = self.recovered if labels is None else labels
-            write_state(self.state, plan=self.identity, answers=self.answers, labels=known)
+            _write_state(self.state, plan=self.identity, answers=self.answers, labels=known)
 
 
 def _number(oracle: Oracle, predictions: Numbers) -> float:
@@ -171,3 +174,31 @@ def _number(oracle: Oracle, predictions: Numbers) -> float:
     if not math.isfinite(value):
         raise OracleError(f"the host answered {value} instead of a finite number")
     return value
+
+
+def _read_answers(path: Path, *, plan: str) -> list[float]:
+    """Return the answers that an earlier run of the same plan got, none if there is no file."""
+    if not path.exists():
+        return []
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        version, digest = document["version"], document["plan"]
+        answers = [float(answer) for answer in document["answers"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"state file {path.name} is damaged ({error!r}): delete it to start again") from None
+    if version != _STATE_VERSION:
+        raise InvalidInput(f"state file {path.name} is of version {version!r}, this is {_STATE_VERSION}: delete it")
+    if digest != _digest(plan):
+        raise InvalidInput(f"state file {path.name} belongs to another host, plan or order of rows: name another file")
+    return answers
+
+
+def _write_state(path: Path, *, plan: str, answers: list[float], labels: Labels) -> None:
+    """Write the answers and the labels they reveal (-1 if unknown), completely or not at all."""
+    document = {"version": _STATE_VERSION, "plan": _digest(plan), "answers": answers, "labels": labels.tolist()}
+    with write_atomically(path, force=True, mode=0o600) as file:  # labels are in it
+        file.write(json.dumps(document).encode())
+
+
+def _digest(plan: str) -> str:
+    return hashlib.sha256(plan.encode()).hexdigest()

@@ -78,15 +78,18 @@ class SoftmaxLoss(Choice, _LossMetric):
     """Cross-entropy of logits, one per class, as torch's ``CrossEntropyLoss`` computes it."""
 
     name: ClassVar[str] = "softmax"
+    of: ClassVar[str] = "SoftmaxCrossEntropy"
+    """The loss, by its name in :mod:`tacit.scores.losses`."""
 
     classes: int = field(default=2, metadata=BOUND)
 
     @property
     def loss(self) -> InvertibleLoss:
-        """The cross-entropy of the softmax."""
-        from tacit.scores.losses import SoftmaxCrossEntropy
+        """What a row costs with each label."""
+        from tacit.scores import losses
 
-        return SoftmaxCrossEntropy(classes=self.classes)
+        loss: InvertibleLoss = getattr(losses, self.of)(classes=self.classes)
+        return loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +97,7 @@ class SigmoidLoss(SoftmaxLoss):
     """Binary cross-entropy of one logit per row, as torch's ``BCEWithLogitsLoss`` computes it."""
 
     name: ClassVar[str] = "sigmoid"
-
-    @property
-    def loss(self) -> InvertibleLoss:
-        """The cross-entropy of the sigmoid."""
-        from tacit.scores.losses import SigmoidCrossEntropy
-
-        return SigmoidCrossEntropy(classes=self.classes)
+    of: ClassVar[str] = "SigmoidCrossEntropy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +105,4 @@ class ClampedLoss(SoftmaxLoss):
     """Binary cross-entropy with clamped logarithms, as torch's ``BCELoss`` computes it."""
 
     name: ClassVar[str] = "bce"
-
-    @property
-    def loss(self) -> InvertibleLoss:
-        """The clamped cross-entropy."""
-        from tacit.scores.losses import ClampedCrossEntropy
-
-        return ClampedCrossEntropy(classes=self.classes)
+    of: ClassVar[str] = "ClampedCrossEntropy"
