@@ -9,8 +9,8 @@ import numpy as np
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
-from tacit.scores.losses.precision import Numbers, Precision
 from tacit.scores.losses.errors import into_unit_interval
+from tacit.scores.losses.precision import Numbers, Precision
 
 __all__ = ["Mahalanobis"]
 

@@ -151,7 +151,7 @@ class EndpointAttack:
         from tacit.privacy.errors import InvalidInput
         from tacit.scores.attacks import CsvBody, HttpOracle, JsonBody
 
-        bodies = {"json": JsonBody(), "csv": CsvBody()}
+        bodies: dict[str, JsonBody | CsvBody] = {"json": JsonBody(), "csv": CsvBody()}
         if self.body not in bodies:
             raise InvalidInput(f"must be json or csv, got {self.body!r}", field="body")
         parts = [header.partition(":") for header in self.header or []]
