@@ -32,7 +32,7 @@ def states_on_disk(action, folder):
     would have left.
     """
     states = {}
-    seen = _run(action, lambda _: states.setdefault(_files(folder), len(states)))
+    seen = _run(action, lambda _: states.setdefault(files_of(folder), len(states)))
     return list(states), seen
 
 
@@ -47,7 +47,7 @@ def put_on_disk(state, folder):
             path.write_bytes(content)
 
 
-def _files(folder):
+def files_of(folder):
     """Every file by its name with its content; a folder before what is in it, with none."""
     found = []
     for path in sorted(folder.rglob("*")):

@@ -1,13 +1,16 @@
 """Kill the ledger anywhere, race it, damage its file: what was released stays on record.
 
-Each database sees more than 300 kills: at every statement boundary of every operation that writes.
+Each database sees more than 300 kills: at every statement boundary of every operation that writes. A kill leaves what
+is on disk, so of a file it is enough to look at each state that it has at a boundary.
 """
 
 import itertools
 import os
+import shutil
 import signal
 import sqlite3
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -22,6 +25,7 @@ from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprints
 from tacit.privacy.ledger.registry import DataSetTerms
 from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
+from tests.killing import files_of, put_on_disk
 
 # pytest-xdist and Arrow keep threads; the children below use neither
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
@@ -32,39 +36,99 @@ PARTS = [DataSetPart(name="train"), DataSetPart(name="test")]
 ONE_QUICK = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 
+@contextmanager
+def at_every_boundary(act):
+    """Call a function before and after each statement, transaction and connection of a database, with its number."""
+    boundaries = itertools.count()
+
+    def boundary(*_arguments, **_named):
+        act(next(boundaries))
+
+    places = [
+        (Engine, name) for name in ("before_cursor_execute", "after_cursor_execute", "begin", "commit", "rollback")
+    ]
+    places += [(Pool, name) for name in ("connect", "checkin", "close")]
+    for place, name in places:
+        event.listen(place, name, boundary)
+    yield
+    for place, name in places:
+        event.remove(place, name, boundary)
+
+
 def kill_at(step, action):
     """Return a function for a child that dies by kill -9 at the given boundary of ``action``."""
 
     def child():
-        boundaries = itertools.count()
-
-        def boundary(*_arguments, **_named):
-            if next(boundaries) == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        for name in ("before_cursor_execute", "after_cursor_execute", "begin", "commit", "rollback"):
-            event.listen(Engine, name, boundary)
-        for name in ("connect", "checkin", "close"):
-            event.listen(Pool, name, boundary)
-        action()
+        with at_every_boundary(lambda number: os.kill(os.getpid(), signal.SIGKILL) if number == step else None):
+            action()
 
     return child
 
 
-def kill_everywhere(fork, make_action, check):
-    """Kill a fresh run of an action at its first boundary, its second, ... until one survives; count the kills.
+class KilledEverywhere:
+    """Kills a fresh run of an action at its first boundary, its second, ... until one survives; counts the kills.
 
     It runs once before: children inherit the statements that SQLAlchemy has compiled, which takes longer than they do.
+    ``next_action`` is given what the last run was about, and returns the next run and what that is about.
     """
-    make_action()()
-    check()
-    for step in itertools.count():
-        status = fork(kill_at(step, make_action()))
-        check()
-        if status == 0:
-            return step
-        assert status == -signal.SIGKILL, f"the child at boundary {step} failed instead of being killed"
-    raise AssertionError
+
+    def __init__(self, fork):
+        self.fork = fork
+
+    def __call__(self, next_action, check):
+        action, about = next_action(None)
+        action()
+        check(about)
+        for step in itertools.count():
+            action, about = next_action(about)
+            status = self.fork(kill_at(step, action))
+            check(about)
+            if status == 0:
+                return step
+            assert status == -signal.SIGKILL, f"the child at boundary {step} failed instead of being killed"
+        raise AssertionError
+
+
+class LeftEverywhere(KilledEverywhere):
+    """The same of a file: what a kill leaves is what is on disk, so each state at a boundary is checked and continued.
+
+    As a control one run is really killed, in its middle.
+    """
+
+    def __init__(self, fork, folder):
+        super().__init__(fork)
+        self.folder = folder
+
+    def __call__(self, next_action, check):
+        states, kills = {}, 0
+        action, about = next_action(None)
+
+        def look(_):
+            nonlocal kills
+            kills += 1
+            states.setdefault(files_of(self.folder))
+
+        with at_every_boundary(look):
+            action()
+        assert len(states) > 1, "control: the action wrote, and was seen writing"
+        for state in states:
+            shutil.rmtree(self.folder)
+            put_on_disk(state, self.folder)
+            check(about)
+            action, after = next_action(about)
+            action()
+            check(after)
+        action, about = next_action(about)
+        assert self.fork(kill_at(kills // 2, action)) == -signal.SIGKILL
+        check(about)
+        return kills
+
+
+@pytest.fixture
+def kill_everywhere(request, new_location, fork, tmp_path):
+    """Kill an action at every boundary; of a file it is enough to see what a kill would leave."""
+    on_a_server = request.node.callspec.params["new_location"] == "postgresql"
+    return KilledEverywhere(fork) if on_a_server else LeftEverywhere(fork, tmp_path)
 
 
 def check_books(ledger, *, released):
@@ -95,9 +159,9 @@ class Releases:
 
 
 class TestKills:
-    def test_while_charging(self, ledger, location, fork, tmp_path):
+    def test_while_charging(self, ledger, kill_everywhere, tmp_path):
         ledger.register([0, 1], name="adult", budget=PLENTY, parts=PARTS)
-        releases, recorded = Releases(tmp_path / "releases"), []
+        releases, unreleased = Releases(tmp_path / "releases"), []
 
         def charge():
             ledger.charge("adult", TENTH, purpose="a")
@@ -105,85 +169,88 @@ class TestKills:
             ledger.charge("adult", TENTH, parts=["test"], purpose="b")
             releases.make()
 
-        def check():
-            recorded.append(check_books(ledger, released=len(releases)))
+        def check(_):
+            unreleased.append(check_books(ledger, released=len(releases)) - len(releases))
 
-        assert kill_everywhere(fork, lambda: charge, check) >= 45
-        assert len(releases) < recorded[-1]  # control: some kills fell between a commit and its release
+        assert kill_everywhere(lambda _: (charge, None), check) >= 45
+        assert any(unreleased), "control: some kills fell between a commit and its release"
 
     @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
-    def test_while_correcting(self, ledger, location, fork):
+    def test_while_correcting(self, ledger, kill_everywhere):
         ledger.register([0, 1], name="adult", budget=PLENTY, parts=PARTS)
         budgets = itertools.cycle([PLENTY, Guarantee(unit=Unit.LABEL, epsilon=2000.0)])
 
-        def void():
+        def void(_):
             wasted = ledger.charge("adult", TENTH, purpose="nothing is released for this one").id
-            return lambda: ledger.void(wasted, reason="nothing was released")
+            return lambda: ledger.void(wasted, reason="nothing was released"), None
 
-        def check():
+        def check(_):
             check_books(ledger, released=0)
 
         kills = [
-            kill_everywhere(fork, void, check),
-            kill_everywhere(fork, lambda: lambda: ledger.set_budget("adult", next(budgets)), check),
-            kill_everywhere(fork, lambda: lambda: ledger.rebuild("adult"), check),
+            kill_everywhere(void, check),
+            kill_everywhere(lambda _: (lambda: ledger.set_budget("adult", next(budgets)), None), check),
+            kill_everywhere(lambda _: (lambda: ledger.rebuild("adult"), None), check),
         ]
         assert all(kills)
         assert sum(kills) >= 80
 
-    def test_while_registering(self, ledger, location, fork):
-        names = [f"set {number}" for number in range(10)]
-        # Arrow's threads do not survive a fork: the fingerprints are taken in this process
-        prints = {name: fingerprints([name], secret=ledger._secret, at=[1]) for name in names}
+    def test_while_registering(self, ledger, location, kill_everywhere):
+        names = map("set {}".format, itertools.count())
+        registered = []
 
-        def register():
-            terms = DataSetTerms(name=names[0], budget=PLENTY, parts=PARTS)
-            with ledger.transaction() as rows:
-                registry.register(rows, prints[names[0]], terms)
+        def register(name):
+            if name is None or name in Ledger.open(location).data_sets:
+                name = next(names)
+            # Arrow's threads do not survive a fork: the fingerprints are taken in this process
+            prints = fingerprints([name], secret=ledger._secret, at=[1])
 
-        def check():
+            def act():
+                with ledger.transaction() as rows:
+                    registry.register(rows, prints, DataSetTerms(name=name, budget=PLENTY, parts=PARTS))
+
+            return act, name
+
+        def check(name):
             again = Ledger.open(location)
-            if names[0] in again.data_sets:
-                assert [part.spent for part in again.statement(names[0]).parts] == [0.0, 0.0]
-                names.pop(0)
+            registered.append(name in again.data_sets)
+            if name in again.data_sets:
+                assert [part.spent for part in again.statement(name).parts] == [0.0, 0.0]
 
-        assert kill_everywhere(fork, lambda: register, check) >= 30
-        assert len(ledger.data_sets) < 10
+        assert kill_everywhere(register, check) >= 30
+        assert not all(registered), "control: some kills fell before the commit"
 
     @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
-    def test_while_creating_and_restoring(self, new_location, fork, tmp_path):
+    def test_while_creating_and_restoring(self, new_location, kill_everywhere, tmp_path):
         source = Ledger.create(tmp_path / "source.db")
         source.register([0, 1], name="adult", budget=PLENTY)
         source.charge("adult", TENTH, purpose="a")
-        export = source.export(tmp_path / "export.json")
-        places = [new_location()]
+        export, statement = source.export(tmp_path / "export.json"), source.statement("adult")
 
-        def check():
-            # either nothing is there, and the next run creates it in the same place, or all of it is
-            if not is_absent(places[-1]):
-                assert Ledger.open(places.pop()).statement("adult") == source.statement("adult")
-                places.append(new_location())
+        def create(place):
+            """Where nothing was left, in the same place again."""
+            place = place if place and is_absent(place) else new_location()
+            return lambda: Ledger.create(place, restore=export), place
 
-        assert kill_everywhere(fork, lambda: lambda: Ledger.create(places[-1], restore=export), check) >= 80
+        def check(place):
+            assert is_absent(place) or Ledger.open(place).statement("adult") == statement
+
+        assert kill_everywhere(create, check) >= 80
 
     @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
-    def test_while_migrating(self, new_location, fork, monkeypatch):
-        places = []
+    def test_while_migrating(self, new_location, kill_everywhere, monkeypatch):
+        def migrate(place):
+            if place is None or revision(place) == LedgerDatabase.schema.head:
+                place = new_location()
+                create_old_ledger(place, monkeypatch)
+            return lambda: Ledger.open(place), place
 
-        def open_old_ledger():
-            if not places:
-                places.append(new_location())
-                create_old_ledger(places[0], monkeypatch)
-            return lambda: Ledger.open(places[0])
+        def check(place):
+            assert revision(place) in LedgerDatabase.schema.revisions
+            if revision(place) == LedgerDatabase.schema.head:
+                check_books(Ledger.open(place), released=1)
 
-        def check():
-            with LedgerDatabase.at(places[0]).reading() as connection:
-                revision = LedgerDatabase.schema.revision(connection)
-            assert revision in LedgerDatabase.schema.revisions
-            if revision == LedgerDatabase.schema.head:
-                check_books(Ledger.open(places.pop()), released=1)
-
-        assert kill_everywhere(fork, open_old_ledger, check) >= 40
+        assert kill_everywhere(migrate, check) >= 40
 
     def test_at_random_moments(self, ledger, location, fork, tmp_path):
         ledger.register([0, 1], name="adult", budget=PLENTY)
@@ -215,6 +282,11 @@ def create_old_ledger(location, monkeypatch):
         ledger = Ledger.create(location)
         ledger.register([0, 1], name="adult", budget=PLENTY)
         ledger.charge("adult", TENTH, purpose="a")
+
+
+def revision(location):
+    with LedgerDatabase.at(location).reading() as connection:
+        return LedgerDatabase.schema.revision(connection)
 
 
 def is_absent(location):
