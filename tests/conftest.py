@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,10 +12,29 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import Pool, event
 
 _NUMBERS = itertools.count()
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _SLOW = 60_000  # milliseconds: the machine may be busy
+
+
+def _unsynced(connection: object, _record: object) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous=OFF").close()
+
+
+# these tests kill processes, never the machine: what is written survives without waiting for the disk
+event.listen(Pool, "connect", _unsynced)
+os.fsync = lambda _: None
+
+
+@pytest.fixture
+def synced() -> Iterator[None]:
+    """SQLite as users have it."""
+    event.remove(Pool, "connect", _unsynced)
+    yield
+    event.listen(Pool, "connect", _unsynced)
 
 
 @pytest.fixture(scope="session")

@@ -186,7 +186,7 @@ class TestFiles:
         with pytest.raises(InvalidInput, match="cannot be created"):
             ServerDatabase.at(tmp_path / "no" / "server.db").prepare()
 
-    def test_commits_are_synced(self, sqlite_engine):
+    def test_commits_are_synced(self, synced, sqlite_engine):
         with sqlite_engine._database.reading() as connection:
             assert connection.execute(text("PRAGMA synchronous")).scalar() == 2
             assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
