@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from types import FrameType
@@ -61,7 +62,11 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
     >>> [load_area(name).name for name in AREAS] == list(AREAS)
     True
     """
-    area: typer.Typer = import_module(f"tacit.cli.{name}").app
+    return _command(import_module(f"tacit.cli.{name}").app, name)
+
+
+@cache
+def _command(area: typer.Typer, name: str) -> TyperCommand | TyperGroup:
     area.rich_markup_mode = None  # help is plain text, so brackets and examples are printed unchanged
     area.info.cls = Listing
     command = cast(TyperCommand | TyperGroup, get_command(area))

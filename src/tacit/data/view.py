@@ -34,6 +34,8 @@ class TableView:
 
     name: str
     types: dict[str, str]
+    rows: int | None = None
+    """How many there are, where it is known without reading them."""
 
     @classmethod
     def of_query(cls, query: str) -> TableView:
@@ -50,22 +52,23 @@ class TableView:
         """
         name = _new_name()
         connection().register(name, rows)
-        view = cls._until_unused(name, partial(connection().unregister, name))
+        known = rows.num_rows if isinstance(rows, pa.Table) else None
+        view = cls._until_unused(name, partial(connection().unregister, name), rows=known)
         return view.stored(view.columns) if isinstance(rows, pa.RecordBatchReader) else view
 
     @classmethod
-    def _until_unused(cls, name: str, drop: Callable[[], object]) -> TableView:
+    def _until_unused(cls, name: str, drop: Callable[[], object], *, rows: int | None = None) -> TableView:
         while _unused:
             _unused.pop()()
-        view = cls._named(name)
+        view = cls._named(name, rows=rows)
         # The collector may run inside a query, where the connection is locked: drop at the next call instead.
         weakref.finalize(view, _unused.append, drop).atexit = False
         return view
 
     @classmethod
-    def _named(cls, name: str) -> TableView:
+    def _named(cls, name: str, *, rows: int | None = None) -> TableView:
         described = connection().execute(f"DESCRIBE {quoted(name)}").fetchall()
-        return cls(name, {str(column): str(kind) for column, kind, *_ in described})
+        return cls(name, {str(column): str(kind) for column, kind, *_ in described}, rows)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -94,6 +97,8 @@ class TableView:
 
     def is_empty(self) -> bool:
         """Return whether there is no row."""
+        if self.rows is not None:
+            return not self.rows
         return connection().execute(f"SELECT 1 FROM {quoted(self.name)} LIMIT 1").fetchone() is None
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import date
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, Union
 
 from tacit.privacy.errors import InvalidInput
@@ -155,6 +156,10 @@ class Choice:
 
 def settings_of(owner: type) -> tuple[Setting, ...]:
     """Return the fields of a plan or choice that are written, in the order of their definition."""
+    return _settings(owner)
+
+
+def _read_settings(owner: type) -> tuple[Setting, ...]:
     kinds = typing.get_type_hints(owner)
     return tuple(
         Setting(
@@ -169,6 +174,9 @@ def settings_of(owner: type) -> tuple[Setting, ...]:
         for one in fields(owner)
         if one.init and not one.metadata.get("bound")
     )
+
+
+_settings: Callable[[type], tuple[Setting, ...]] = cache(_read_settings)
 
 
 def settle(owner: Any) -> None:  # noqa: ANN401
