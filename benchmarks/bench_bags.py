@@ -1,7 +1,7 @@
 """Bags: building three partitions of a Criteo-like table against the bare SQL, the noise apart, memory by a setting.
 
 python -m benchmarks.bench_bags            # 20,000,000 rows
-python -m benchmarks.bench_bags --quick    # 200,000 rows
+python -m benchmarks.bench_bags --quick    # 20,000 rows
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PART = 1_000_000
 
 def run(*, quick: bool) -> list[Row]:
     """Return one row a case."""
-    rows = 200_000 if quick else 20_000_000
+    rows = 20_000 if quick else 20_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write_rows(path, rows)

@@ -1,7 +1,7 @@
 """Features: a million rows of a thousand features selected and released, against one read and the sampler alone.
 
 python -m benchmarks --only features            # 1,000,000 rows x 1,000 features: 4 GB in a temporary folder
-python -m benchmarks --only features --quick    # 20,000 x 50
+python -m benchmarks --only features --quick    # 2,000 x 50
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLANS = {
 
 def run(*, quick: bool) -> list[Row]:
     """Return one row a kind of release; each is made in a process of its own, which tells its largest memory."""
-    rows, features = (20_000, 50) if quick else (1_000_000, 1000)
+    rows, features = (2_000, 50) if quick else (1_000_000, 1000)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write_rows(path, rows, features)
