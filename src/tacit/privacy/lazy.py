@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_method", "lazy_names"]
+__all__ = ["lazy_method", "lazy_names", "surface_names"]
 
 
 def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
@@ -24,6 +24,18 @@ def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return get
+
+
+def surface_names(package: str, *, learn: str = "learners.learn") -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a surface's package: the five names that every surface exports."""
+    return lazy_names(
+        package,
+        Plan="plan",
+        Release="releases.release",
+        protect="releases.protect",
+        learn=learn,
+        attack="attacks.attack",
+    )
 
 
 def lazy_method(module: str, function: str) -> Callable[..., Any]:

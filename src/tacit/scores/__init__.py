@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tacit.privacy.lazy import lazy_names
+from tacit.privacy.lazy import surface_names
 
 if TYPE_CHECKING:
     from tacit.scores.attacks.attack import attack
@@ -13,11 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Release", "attack", "learn", "protect"]
 
-__getattr__ = lazy_names(
-    __name__,
-    Plan="plan",
-    Release="releases.release",
-    protect="releases.protect",
-    learn="learners.learn",
-    attack="attacks.attack",
-)
+__getattr__ = surface_names(__name__)
