@@ -13,6 +13,7 @@ from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import PrivacyAccount
+from tacit.privacy.ledger.records import DataSetStatement, DataSetVersion, LedgerEntry, PartSpend
 from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
 from tacit.privacy.loss.base import Stated
@@ -132,6 +133,30 @@ class DataSetAccounts:
             raise InvalidInput(f"version must be one of {self.name}'s {last} versions, got {number!r}")
         return last if number is None else number
 
+    def statement(self) -> DataSetStatement:
+        """Return the data set's terms, spend, versions and entries."""
+        parts = tuple(self._part(name) for name in self.parts)
+        spent = max(part.spent for part in parts)
+        versions = self.rows.find(VERSION, VERSION.c.data_set == self.id)
+        return DataSetStatement(
+            name=self.name,
+            budget=self.budget,
+            spent=spent,
+            left=self.left(spent),
+            parts=parts,
+            versions=tuple(
+                DataSetVersion(data_set=self.name, number=row["number"], rows=row["rows"], time=row["time"])
+                for row in versions
+            ),
+            entries=_entries(self.name, self.entries()),
+        )
+
+    def _part(self, name: str) -> PartSpend:
+        row = self.parts[name]
+        spent = self.spent(self.account(name))
+        lines = None if row["start"] is None else range(row["start"], row["stop"])
+        return PartSpend(name=name, rows=lines, spent=spent, left=self.left(spent))
+
     def recount(self, part: str, *, delta: float | None = None) -> PrivacyAccount:
         """Compute a part's account from the entries that were not voided, at the budget's delta or another."""
         entries = self.entries()
@@ -141,6 +166,23 @@ class DataSetAccounts:
             (guarantee_of(entry["guarantee"]) for entry in standing if part in json.loads(entry["parts"])),
             delta=self.budget.delta if delta is None else delta,
         )
+
+
+def _entries(name: str, rows: Sequence[Row]) -> tuple[LedgerEntry, ...]:
+    voided_by = {row["voids"]: f"{name}/{row['number']}" for row in rows if row["voids"] is not None}
+    return tuple(
+        LedgerEntry(
+            id=f"{name}/{row['number']}",
+            time=row["time"],
+            version=row["version"],
+            parts=tuple(json.loads(row["parts"])),
+            guarantee=None if row["guarantee"] is None else guarantee_of(row["guarantee"]),
+            purpose=row["purpose"],
+            voids=None if row["voids"] is None else f"{name}/{row['voids']}",
+            voided_by=voided_by.get(row["number"]),
+        )
+        for row in rows
+    )
 
 
 def account_row(data_set: int, part: int, account: PrivacyAccount) -> dict[str, object]:

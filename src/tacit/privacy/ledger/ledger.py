@@ -22,7 +22,6 @@ from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetV
 from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
-from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class Ledger:
         prints = self._fingerprints(data)
         with self.transaction() as opened:
             registry.register(opened, prints, terms)
-            return statement(DataSetAccounts.find(opened, name))
+            return DataSetAccounts.find(opened, name).statement()
 
     def identify(self, data: object) -> DataSetVersion:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""
@@ -227,18 +226,18 @@ class Ledger:
         """Give a data set another budget in the same unit; a budget below the spend is rejected."""
         with self.transaction() as rows:
             charging.set_budget(DataSetAccounts.find(rows, name, lock=True), budget)
-            return statement(DataSetAccounts.find(rows, name))
+            return DataSetAccounts.find(rows, name).statement()
 
     def statement(self, name: str) -> DataSetStatement:
         """Return a data set's budget, spend, parts, versions and entries."""
         with self._reading() as rows:
-            return statement(DataSetAccounts.find(rows, name))
+            return DataSetAccounts.find(rows, name).statement()
 
     def rebuild(self, name: str) -> DataSetStatement:
         """Recompute a data set's spend from its entries, and store it."""
         with self.transaction() as rows:
             charging.rebuild(DataSetAccounts.find(rows, name, lock=True))
-            return statement(DataSetAccounts.find(rows, name))
+            return DataSetAccounts.find(rows, name).statement()
 
     def export(self, path: str | Path, *, secret: bool = True, force: bool = False) -> Path:
         """Write everything as JSON, readable by its owner only, completely or not at all.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tacit.privacy.errors import InvalidInput, LedgerError
@@ -121,12 +121,7 @@ class DataSetStatement:
         """Return the statement as plain JSON."""
         return {
             "name": self.name,
-            "budget": {
-                "unit": str(self.budget.unit),
-                "epsilon": self.budget.epsilon,
-                "delta": self.budget.delta,
-                "rows": self.budget.rows,
-            },
+            "budget": {name: getattr(self.budget, name) for name in ("unit", "epsilon", "delta", "rows")},
             "spent": self.spent,
             "left": self.left,
             "parts": [
@@ -134,7 +129,11 @@ class DataSetStatement:
                 for p in self.parts
             ],
             "versions": [asdict(version) for version in self.versions],
-            "entries": [_entry_to_json(entry) for entry in self.entries],
+            "entries": [
+                {one.name: getattr(entry, one.name) for one in fields(entry)}
+                | {"parts": list(entry.parts), "guarantee": entry.guarantee and entry.guarantee.to_json()}
+                for entry in self.entries
+            ],
         }
 
 
@@ -170,16 +169,3 @@ def format_down(value: float) -> str:
     ('0.1234', '2')
     """
     return format_up(-value).removeprefix("-")
-
-
-def _entry_to_json(entry: LedgerEntry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "time": entry.time,
-        "version": entry.version,
-        "parts": list(entry.parts),
-        "guarantee": entry.guarantee and entry.guarantee.to_json(),
-        "purpose": entry.purpose,
-        "voids": entry.voids,
-        "voided_by": entry.voided_by,
-    }
