@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tacit.privacy.errors import InvalidInput, InvalidRelease
@@ -41,24 +41,16 @@ class ReleaseHeader:
 
     surface: str
     plan: Mapping[str, Any] | None
+    settled: Mapping[str, Any] = field(default_factory=dict)
     guarantee: AnyGuarantee
     seeded: bool
-    settled: Mapping[str, Any] = field(default_factory=dict)
     ordered: bool = True
     encoder: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the header as plain JSON, without what describes the members."""
-        return {
-            "format": FORMAT,
-            "surface": self.surface,
-            "plan": None if self.plan is None else dict(self.plan),
-            "settled": dict(self.settled),
-            "guarantee": self.guarantee.to_json(),
-            "seeded": self.seeded,
-            "ordered": self.ordered,
-            "encoder": None if self.encoder is None else dict(self.encoder),
-        }
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"format": FORMAT, **own, "guarantee": self.guarantee.to_json()}
 
     def sealed(self, members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return the header with its members' facts and a checksum over all of it.
@@ -79,15 +71,8 @@ class ReleaseHeader:
         if document.get("checksum") != _checksum(stated):
             raise InvalidRelease(f"{source} has a bad checksum: it was changed or damaged since it was written")
         try:
-            header = cls(
-                surface=str(document["surface"]),
-                plan=document["plan"],
-                guarantee=guarantee_from_json(document["guarantee"]),
-                seeded=bool(document["seeded"]),
-                settled=document["settled"],
-                ordered=bool(document["ordered"]),
-                encoder=document["encoder"],
-            )
+            own = {one.name: document[one.name] for one in fields(cls)}
+            header = cls(**{**own, "guarantee": guarantee_from_json(document["guarantee"])})
             return header, {name: dict(facts) for name, facts in document["members"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidRelease(f"{source} has an incomplete header: {error}") from error
