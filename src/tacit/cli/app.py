@@ -19,8 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tacit import __version__
-from tacit.cli.listing import Listing
-from tacit.cli.usage import usage_sentence
+from tacit.cli.listing import Listing, usage_sentence
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 

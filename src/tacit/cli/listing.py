@@ -1,14 +1,25 @@
-"""How a group of commands is listed in its help, and how an error about a field names its option."""
+"""How a group of commands is listed in its help, and how an error names the option that it is about."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from typer.core import TyperGroup
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Listing"]
+__all__ = ["Listing", "usage_sentence"]
+
+_RULE = re.compile(r"Input should be (.*?)(?:, (?:unable|input) .*)?$")
+_CHOICE = re.compile(r"Value error, (.*) is not one of (.*?)\.?$")
+_WORDS = {
+    "a valid integer": "an integer",
+    "a valid number": "a number",
+    "a valid datetime or date": "a date such as 2027-01-31",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+}
 
 
 class Listing(TyperGroup):
@@ -55,3 +66,20 @@ def _in_options(error: InvalidInput, command: Any) -> str:  # noqa: ANN401
             is_argument = param.param_type_name == "argument"
             return error.worded(param.metavar or param.name.upper() if is_argument else param.opts[0])
     return str(error)
+
+
+def usage_sentence(error: Any) -> str:  # noqa: ANN401
+    """Return which option is wrong, what it must be, and where its help is."""
+    where = error.ctx.command_path if getattr(error, "ctx", None) else "tacit"
+    param, message = getattr(error, "param", None), getattr(error, "message", "")
+    if param is not None and (rule := _RULE.match(message)):
+        wanted = rule[1]
+        for theirs, ours in _WORDS.items():
+            wanted = wanted.replace(theirs, ours)
+        said = f"{param.opts[0]} must be {wanted}"
+    elif param is not None and (choice := _CHOICE.match(message)):
+        names = choice[2].replace("'", "")
+        said = f"{param.opts[0]} must be one of {names}, got {choice[1]}"
+    else:
+        said = error.format_message().rstrip(".")
+    return f"{said}; see {where} --help"
