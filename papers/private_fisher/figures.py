@@ -42,12 +42,11 @@ from tacit import data as sets
 from tacit.features.learners.fisher import FisherClassifier
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
-from tacit.features.mechanisms.class_rows import NoisyClassRows
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.noisy_rows import NoisyRows
 from tacit.features.mechanisms.noisy_totals import NoisyTotals
 from tacit.features.mechanisms.scores import SCORES as PRIVATE_SCORES
-from tacit.features.mechanisms.selection import PrivateSelection
+from tacit.features.mechanisms.selection import NoisyClassRows, PrivateSelection
 from tacit.privacy.files import write_atomically
 from tacit.privacy.noise import randomize_codes, response_matrix
 

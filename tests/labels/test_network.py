@@ -55,6 +55,11 @@ def rows_of(loss, logits, noisy):
     return loss.rows(torch.as_tensor(logits), torch.as_tensor(one_hot)).numpy()
 
 
+def corrected_rows(logits, noisy, *, transition):
+    """The corrected loss of rows with these released labels, by the likelihood of each true one."""
+    return ForwardCorrected().rows(torch.as_tensor(logits), torch.as_tensor(transition[:, noisy].T.copy())).numpy()
+
+
 def forward_loss(p, noisy, *, transition):
     return -np.log((p @ transition)[np.arange(len(noisy)), noisy])
 
@@ -66,20 +71,21 @@ def test_losses_are_those_of_their_formulas(some_rows):
     T = RandomizedResponse(epsilon=1.0, classes=4).transition()
     for loss, expected in (
         (SoftCrossEntropy(), -np.log(right)),
-        (ForwardCorrected(transition=T), forward_loss(p, noisy, transition=T)),
         (GeneralizedCrossEntropy(q=0.6), (1 - right**0.6) / 0.6),
         (SymmetricCrossEntropy(alpha=0.3, beta=0.8), -0.3 * np.log(right) - 0.8 * np.log(1e-4) * (1 - right)),
     ):
         np.testing.assert_allclose(rows_of(loss, logits, noisy), expected, rtol=1e-9)
+    corrected = corrected_rows(logits, noisy, transition=T)
+    np.testing.assert_allclose(corrected, forward_loss(p, noisy, transition=T), rtol=1e-9)
     wrong = RandomizedResponse(epsilon=2.0, classes=4).transition()
-    mistaken = rows_of(ForwardCorrected(transition=wrong), logits, noisy)
+    mistaken = corrected_rows(logits, noisy, transition=wrong)
     assert not np.allclose(mistaken, forward_loss(p, noisy, transition=T)), "control"
 
 
 def test_the_forward_loss_of_the_formula_sheet():
     """Formula sheet a10."""
     T = RandomizedResponse(epsilon=1.0, classes=3).transition()
-    given = rows_of(ForwardCorrected(transition=T), np.log([[0.6, 0.3, 0.1]]), np.array([1]))
+    given = corrected_rows(np.log([[0.6, 0.3, 0.1]]), np.array([1]), transition=T)
     assert given == pytest.approx([1.135709], abs=5e-7)
 
 
@@ -87,7 +93,7 @@ def test_the_forward_loss_is_least_at_the_true_distribution():
     T, truth = RandomizedResponse(epsilon=1.0, classes=3).transition(), np.array([0.5, 0.3, 0.2])
 
     def expected(p):
-        rows = rows_of(ForwardCorrected(transition=T), np.repeat(np.log(p)[None], 3, axis=0), np.arange(3))
+        rows = corrected_rows(np.repeat(np.log(p)[None], 3, axis=0), np.arange(3), transition=T)
         return truth @ T @ rows
 
     grid = np.random.default_rng(1).dirichlet(np.ones(3), size=3000)
@@ -98,11 +104,9 @@ def test_likelihood_rows_are_forward_correction(some_rows):
     """An asymmetric matrix, so that a transpose would show."""
     logits, noisy = some_rows
     T = np.random.default_rng(1).dirichlet(np.ones(4), 4)
-    likelihoods = torch.as_tensor(T[:, noisy].T.copy())
-    given = ForwardCorrected().rows(torch.as_tensor(logits), likelihoods).numpy()
+    given = corrected_rows(logits, noisy, transition=T)
     expected = forward_loss(softmax(logits), noisy, transition=T)
     np.testing.assert_allclose(given, expected, rtol=1e-9)
-    np.testing.assert_allclose(rows_of(ForwardCorrected(transition=T), logits, noisy), expected, rtol=1e-9)
     assert not np.allclose(given, forward_loss(softmax(logits), noisy, transition=T.T / T.T.sum(axis=1, keepdims=True)))
 
 
@@ -199,7 +203,7 @@ def test_forward_correction_recovers_probabilities():
     response = RandomizedResponse(epsilon=1.0, classes=2)
     noisy = response.randomize(y, rng=np.random.default_rng(0))
     options = {"epochs": 5, "batch_size": 500}
-    corrected = learner(loss=ForwardCorrected(transition=response.transition()), **options).fit(X, noisy)
+    corrected = learner(**options).fit_likelihoods(X, response.likelihood(noisy))
     assert corrected.predict_proba(X[:1])[0, 1] == pytest.approx(0.1, abs=0.03)
     assert learner(**options).fit(X, noisy).predict_proba(X[:1])[0, 1] > 0.25, "control: the noisy share is 0.32"
 
@@ -235,8 +239,6 @@ def test_refusals(blobs, monkeypatch):
     X, y = blobs
     with pytest.raises(InvalidInput, match=r"denoise=Likelihoods\(\) needs an estimator with fit_likelihoods"):
         LabelPrivateClassifier(GaussianNB(), denoise=Likelihoods(), random_state=0).fit(X, y)
-    with pytest.raises(InvalidInput, match="transition must be a square matrix"):
-        ForwardCorrected(transition=np.ones((2, 2)))
     with pytest.raises(InvalidInput, match="q must be in"):
         GeneralizedCrossEntropy(q=0.0)
     with pytest.raises(InvalidInput, match="epochs must be"):

@@ -1,4 +1,4 @@
-"""Which columns are released: the best few, chosen under a guarantee."""
+"""Which columns are released: the best few, by class means over noisy class sizes, chosen under a guarantee."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.noise.rejection import LIMIT
 from tacit.privacy.rounding import exact
 
-__all__ = ["RESOLUTION", "PrivateSelection", "choose_once", "selection_scale"]
+__all__ = ["RESOLUTION", "NoisyClassRows", "PrivateSelection", "choose_once", "selection_scale"]
 
 RESOLUTION = 1024
 """Whole units of score to one sensitivity: finer than any noise on it."""
@@ -27,6 +27,27 @@ _SENSITIVITY = RESOLUTION + 1  # the last unit is for the float that a score is 
 _LARGEST = 2.0**40  # a float's last digit is far below one unit of such a score
 
 Steps = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyClassRows:
+    """Class sizes under discrete Laplace noise: a record that changes its class moves two of them by one."""
+
+    epsilon: float
+
+    @property
+    def noise(self) -> DiscreteLaplace:
+        """The noise on each size."""
+        return DiscreteLaplace.for_epsilon(self.epsilon, sensitivity=2)
+
+    def guarantee(self) -> Guarantee:
+        """Return what the sizes cost."""
+        return self.noise.guarantee(sensitivity=2, unit=Unit.RECORD)
+
+    def draw(self, counts: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return noisy sizes, at least 1."""
+        noise = NoNoise() if math.isinf(self.epsilon) else self.noise
+        return np.asarray(np.maximum(counts + noise.draw(len(counts), rng=rng), 1), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

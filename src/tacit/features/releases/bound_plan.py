@@ -16,11 +16,10 @@ from tacit.data.classes import CUTS_PUBLIC, LISTED
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
-from tacit.features.mechanisms.class_rows import NoisyClassRows
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.scores import SCORES
 from tacit.features.mechanisms.selected import BoundMechanism
-from tacit.features.mechanisms.selection import PrivateSelection
+from tacit.features.mechanisms.selection import NoisyClassRows, PrivateSelection
 from tacit.features.plan import Plan
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, InvalidRelease

@@ -1,4 +1,4 @@
-"""The mechanism that releases every row."""
+"""The mechanisms that a plan names: every row, or totals of the classes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from tacit.privacy.settings import Choice
 
 if TYPE_CHECKING:
     from tacit.features.mechanisms.noisy_rows import NoisyRows
+    from tacit.features.mechanisms.noisy_totals import NoisyTotals
 
-__all__ = ["RowMechanism"]
+__all__ = ["RowMechanism", "TotalsMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,3 +28,19 @@ class RowMechanism(Choice):
         from tacit.features.mechanisms.noisy_rows import NoisyRows
 
         return NoisyRows(epsilon=epsilon, delta=delta, label_epsilon=label_epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalsMechanism(Choice):
+    """Release the counts, sums and pooled squares of the classes with Gaussian noise, and no row."""
+
+    name: ClassVar[str] = "totals"
+    phrase: ClassVar[str] = "class totals"
+    suffix: ClassVar[str] = ".json"
+    releases_labels: ClassVar[bool] = False
+
+    def bind(self, *, epsilon: float, delta: float, label_epsilon: float) -> NoisyTotals:  # noqa: ARG002  # no labels
+        """Return the mechanism with its part of epsilon; infinity adds no noise."""
+        from tacit.features.mechanisms.noisy_totals import NoisyTotals
+
+        return NoisyTotals(epsilon=epsilon, delta=delta)
