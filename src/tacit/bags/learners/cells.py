@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.learners.parts import ModelPart
 from tacit.bags.partition import Partition
+from tacit.bags.partition.bags import number_keys
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["PartCells", "cells_of", "choose_partition", "project"]
@@ -87,11 +87,11 @@ def project(partition: Partition, columns: Sequence[str]) -> tuple[Partition, ND
     """
     if tuple(columns) == partition.columns:
         return partition, np.arange(len(partition), dtype=np.int64)
-    codes = np.stack([_codes(partition.keys[name]) for name in columns], axis=1)
+    number = number_keys(partition.keys.select(list(columns)))
     if partition.other is not None:
-        codes[partition.other] = codes.max(initial=0) + 1
-    _, first, cell = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    cell = cell.reshape(-1).astype(np.int64)
+        number[partition.other] = number.max(initial=0) + 1
+    _, first, cell = np.unique(number, return_index=True, return_inverse=True)
+    cell = cell.astype(np.int64)
     features = {feature.name: feature for feature in partition.features}
     counts: Any = np.zeros(len(first), dtype=partition.counts.dtype)
     totals = np.zeros((len(first), partition.targets))
@@ -107,8 +107,3 @@ def project(partition: Partition, columns: Sequence[str]) -> tuple[Partition, ND
         other=None if partition.other is None else int(cell[partition.other]),
     )
     return domain, cell
-
-
-def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    values = column.combine_chunks()
-    return np.asarray(pc.index_in(values, value_set=values.unique())).astype(np.int64)

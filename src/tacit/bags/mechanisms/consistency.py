@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from tacit.bags.partition import BagTotals, Partition
+from tacit.bags.partition.bags import number_keys
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 
@@ -187,15 +188,8 @@ def _numbered(one: Partition, two: Partition, shared: list[str]) -> tuple[NDArra
         return np.zeros(len(one), dtype=np.int64), np.zeros(len(two), dtype=np.int64)
     import pyarrow as pa
 
-    both = pa.concat_tables([one.keys.select(shared), two.keys.select(shared)])
-    codes = np.column_stack([_codes(both[name]) for name in shared])
-    number = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+    number = number_keys(pa.concat_tables([one.keys.select(shared), two.keys.select(shared)]))
     return number[: len(one)], number[len(one) :]
-
-
-def _codes(column: Any) -> NDArray[np.int64]:  # noqa: ANN401
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _reconcile(

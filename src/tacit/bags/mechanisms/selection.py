@@ -16,6 +16,7 @@ from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise, TotalsQuery
 from tacit.bags.partition import Feature, as_features
+from tacit.bags.partition.bags import number_keys
 from tacit.data import read_rows
 from tacit.data.names import check_present
 from tacit.data.view import TableView
@@ -203,12 +204,7 @@ def _read(rows: TableView | ibis.Table, options: Sequence[tuple[Feature, ...]], 
 
 def _bags_of(rows: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
     """For each row the number of its bag."""
-    number = np.zeros(rows.num_rows, dtype=np.int64)
-    for feature in features:
-        column = feature.codes(rows[feature.name]).dictionary_encode(null_encoding="encode")
-        code = column.indices.to_numpy().astype(np.int64)
-        number = np.unique(number * (int(code.max()) + 1) + code, return_inverse=True)[1]
-    return number
+    return number_keys(pa.table({feature.name: feature.codes(rows[feature.name]) for feature in features}))
 
 
 def _penalties(

@@ -16,7 +16,7 @@ from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Partition", "look_up", "read_columns"]
+__all__ = ["Partition", "look_up", "number_keys", "read_columns"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,6 +135,16 @@ class Partition:
             "other": self.other,
             "dropped": self.dropped,
         }
+
+
+def number_keys(keys: pa.Table) -> NDArray[np.int64]:
+    """Return the same number for rows with equal keys, from 0 on; NULL is a key like any other."""
+    number = np.zeros(keys.num_rows, dtype=np.int64)
+    for column in keys.columns:
+        code = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
+        # numbered again each time, so that numbers stay below rows x values
+        number = np.unique(number * (code.max(initial=0) + 1) + code, return_inverse=True)[1].astype(np.int64)
+    return number
 
 
 def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
