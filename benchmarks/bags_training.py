@@ -24,8 +24,8 @@ from benchmarks.__main__ import describe_machine
 from tacit.bags.learners import MLP, Ridge
 from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import PartCells, cells_of
-from tacit.bags.learners.modules import PartModules
 from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss
+from tacit.bags.learners.part_networks import PartModules
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.privacy.files import write_atomically

@@ -21,8 +21,8 @@ from tacit.privacy.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
 from tacit.bags.learners.batches import encode, vocabulary  # noqa: E402
-from tacit.bags.learners.modules import PartModules  # noqa: E402
 from tacit.bags.learners.network import _targets, bag_loss  # noqa: E402
+from tacit.bags.learners.part_networks import PartModules  # noqa: E402
 
 PLAIN = Ridge(l2=0.0)
 CPU = {"device": "cpu", "double": True}

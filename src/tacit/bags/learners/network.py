@@ -15,7 +15,7 @@ from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.core import overall_total, part_penalty, reachable_total, typical_curvature
 from tacit.bags.learners.forest import ColumnCodes
-from tacit.bags.learners.modules import PartModules
+from tacit.bags.learners.part_networks import PartModules
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
 from tacit.bags.learners.training import AdditiveFit, BatchTraining

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, refuse
-from tacit.bags.losses.semilinear import SemilinearLoss
+from tacit.bags.losses.semilinear import LEAST, Floats, SemilinearLoss, as_labels, as_predictions, refuse
 from tacit.data.queries import SqlColumn, float_literal
 from tacit.privacy.errors import InvalidInput
 
