@@ -7,12 +7,11 @@ from tacit.scores.attacks.competition import AttackResult, attack_competition, a
 from tacit.scores.attacks.crowded import CrowdedDesign
 from tacit.scores.attacks.design import QueryDesign
 from tacit.scores.attacks.digits import DigitDesign
-from tacit.scores.attacks.errors import AttackStopped, OracleError
+from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.http import CsvBody, HttpOracle, JsonBody
-from tacit.scores.attacks.infer import AttackProgress, infer_labels
+from tacit.scores.attacks.infer import AttackProgress, AttackStopped, RecoveredLabels, infer_labels
 from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.noise import AnswerNoise, GaussianAnswerNoise, LaplaceAnswerNoise
-from tacit.scores.attacks.outcome import RecoveredLabels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.reconstruct import CandidatePredictions, best_size, guess_labels

@@ -12,8 +12,8 @@ from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.climb import climb_labels
 from tacit.scores.attacks.digits import DigitDesign
-from tacit.scores.attacks.errors import AttackStopped, OracleError
-from tacit.scores.attacks.infer import AttackProgress, infer_labels
+from tacit.scores.attacks.errors import OracleError
+from tacit.scores.attacks.infer import AttackProgress, AttackStopped, infer_labels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attacks.view import CompetitionView

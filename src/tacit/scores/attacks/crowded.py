@@ -24,7 +24,14 @@ from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.joint import weigh
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
 from tacit.scores.attacks.weighing import detecting_matrices
-from tacit.scores.attacks.weights import TABLE_WEIGHTS, conway_guy_weights, digits_of, most_weights, subset_of
+from tacit.scores.attacks.weights import (
+    TABLE_WEIGHTS,
+    conway_guy_weights,
+    digits_of,
+    most_weights,
+    subset_of,
+    subset_sums,
+)
 
 __all__ = ["CrowdedDesign", "crowded_weights", "expected_asks"]
 
@@ -238,7 +245,7 @@ def crowded_weights(count: int, *, limit: int) -> Labels:
 @lru_cache(maxsize=64)
 def expected_asks(count: int, *, limit: int) -> float:
     """Return how many of ``count`` equally likely labels must be asked for after their sum is known."""
-    lists = np.bincount(_subset_sums(crowded_weights(count, limit=limit)))
+    lists = np.bincount(subset_sums(crowded_weights(count, limit=limit)))
     return float((lists * np.ceil(np.log2(np.maximum(lists, 1)))).sum() / 2**count)
 
 
@@ -284,22 +291,15 @@ def _light(query: int, subset: int) -> Labels:
     return np.array([int(ones and rank // 2 < 1 << i) for i in range(size)], dtype=np.int64)
 
 
-def _subset_sums(weights: Labels) -> Labels:
-    sums = np.zeros(1, dtype=np.int64)
-    for weight in weights:
-        sums = np.concatenate([sums, sums + weight])
-    return sums
-
-
 def _ambiguity(weights: Labels) -> float:
-    lists = np.bincount(_subset_sums(weights))
+    lists = np.bincount(subset_sums(weights))
     lists = lists[lists > 1]
     return float((lists * np.log2(lists)).sum())
 
 
 @lru_cache(maxsize=8)
 def _sorted_sums(count: int, limit: int) -> tuple[Labels, Labels]:
-    sums = _subset_sums(crowded_weights(count, limit=limit))
+    sums = subset_sums(crowded_weights(count, limit=limit))
     order = np.argsort(sums, kind="stable").astype(np.int64)
     return sums[order], order
 

@@ -1,15 +1,10 @@
-"""Errors that stop an attack, with the labels recovered by then."""
+"""Errors that stop an attack."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tacit.privacy.errors import TacitError
 
-if TYPE_CHECKING:
-    from tacit.scores.attacks.outcome import RecoveredLabels
-
-__all__ = ["AttackStopped", "InconsistentAnswer", "OracleError"]
+__all__ = ["InconsistentAnswer", "OracleError"]
 
 
 class OracleError(TacitError):
@@ -21,11 +16,3 @@ class InconsistentAnswer(OracleError):
 
     def __init__(self) -> None:
         super().__init__("no labels give this score: check metric, rounding, noise and number of rows")
-
-
-class AttackStopped(TacitError):
-    """The attack ended early; ``outcome`` holds the labels recovered so far."""
-
-    def __init__(self, message: str, *, outcome: RecoveredLabels) -> None:
-        super().__init__(message)
-        self.outcome = outcome

@@ -7,20 +7,23 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from tacit.leak import Leak, leak_from_guesses
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.files import write_atomically
 from tacit.scores.attacks.design import Labels, ScoreQuery, Steps
-from tacit.scores.attacks.errors import AttackStopped, InconsistentAnswer, OracleError
-from tacit.scores.attacks.outcome import RecoveredLabels
+from tacit.scores.attacks.errors import InconsistentAnswer, OracleError
 from tacit.scores.attacks.planning import AttackPlan
+from tacit.scores.losses import check_labels
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["AttackProgress", "Oracle", "check_rows", "infer_labels"]
+__all__ = ["AttackProgress", "AttackStopped", "Oracle", "RecoveredLabels", "check_rows", "infer_labels"]
 
 _STATE_VERSION = 1
 _MOST_ROWS = 10**8  # labels and predictions of all rows are in memory, several times over
@@ -36,6 +39,48 @@ class AttackProgress(NamedTuple):
     planned: int
     recovered: int
     rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecoveredLabels:
+    """Labels with -1 where unknown, the queries that it took, and the seconds."""
+
+    labels: Labels
+    classes: int
+    queries: int
+    seconds: float
+
+    @property
+    def recovered(self) -> int:
+        """Number of labels known."""
+        return int(np.count_nonzero(self.labels >= 0))
+
+    @property
+    def left(self) -> int:
+        """Number of labels not known."""
+        return len(self.labels) - self.recovered
+
+    def leak(self, truth: ArrayLike, *, baseline: float | ArrayLike | None = None) -> Leak:
+        """Measure the recovered labels against the truth.
+
+        Parameters
+        ----------
+        baseline
+            What was known without any score: a rate, or guesses for every row; default: the share of the
+            largest class.
+        """
+        given = check_labels(truth, classes=self.classes, rows=len(self.labels))
+        if baseline is None:
+            baseline = float(np.bincount(given).max() / len(given))
+        return leak_from_guesses(self.labels, given, baseline=baseline)
+
+
+class AttackStopped(TacitError):
+    """The attack ended early; ``outcome`` holds the labels recovered so far."""
+
+    def __init__(self, message: str, *, outcome: RecoveredLabels) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
 def infer_labels(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -10,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["TABLE_WEIGHTS", "conway_guy_weights", "digits_of", "most_weights", "power_weights", "subset_of"]
+__all__ = [
+    "TABLE_WEIGHTS",
+    "conway_guy_weights",
+    "digits_of",
+    "most_weights",
+    "power_weights",
+    "subset_of",
+    "subset_sums",
+]
 
 TABLE_WEIGHTS = 16
 """Most weights whose sums are read from a table of all of them."""
@@ -73,6 +82,14 @@ def subset_of(totals: ArrayLike, *, weights: NDArray[np.int64]) -> NDArray[np.in
     return digits_of(subsets[where], count=len(weights))
 
 
+def subset_sums(weights: Iterable[int]) -> NDArray[np.int64]:
+    """Return the sums of all subsets, numbered by their bits."""
+    sums = np.zeros(1, dtype=np.int64)
+    for weight in weights:
+        sums = np.concatenate([sums, sums + weight])
+    return sums
+
+
 @lru_cache(maxsize=64)
 def _conway_guy(count: int) -> tuple[int, ...]:
     u = [0, 1]
@@ -85,9 +102,7 @@ def _conway_guy(count: int) -> tuple[int, ...]:
 def _subset_table(weights: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if len(weights) > TABLE_WEIGHTS:
         raise InvalidInput(f"must be at most {TABLE_WEIGHTS} for a table of sums, got {len(weights)}", field="weights")
-    sums = np.zeros(1, dtype=np.int64)
-    for weight in weights:
-        sums = np.concatenate([sums, sums + weight])
+    sums = subset_sums(weights)
     order = np.argsort(sums, kind="stable")
     if (np.diff(sums[order]) == 0).any():
         raise InvalidInput(f"must have distinct subset sums, got {list(weights)}", field="weights")

@@ -3,12 +3,11 @@
 from typing import TypeAlias
 
 from tacit.scores.metrics.accuracy import Accuracy
-from tacit.scores.metrics.auc import Auc
 from tacit.scores.metrics.base import Measurement, Metric
 from tacit.scores.metrics.custom import CustomMetric
 from tacit.scores.metrics.errors import Mae, Rmse
-from tacit.scores.metrics.f1 import F1
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
+from tacit.scores.metrics.ratios import F1, Auc
 from tacit.scores.metrics.reveals import RankSums, Reveals, RightRows, RowLosses, TruePositives
 from tacit.scores.metrics.unbounded import ClampedLoss, SigmoidLoss, SoftmaxLoss, UnboundedLoss
 
