@@ -64,7 +64,7 @@ def test_what_leaks_is_found(tmp_path, beliefs, rules, submissions, least):
     )
     assert found.recovered >= least
     assert found.baseline == (beliefs.argmax(axis=1) == TRUTH).mean()
-    assert not found.passes(0.05)
+    assert found.gained > 0.05
     assert 0 < found.submissions <= submissions
     assert [one.submissions for one in seen] == sorted(one.submissions for one in seen)
     assert seen[-1].recovered == found.recovered
@@ -210,7 +210,7 @@ def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
     create_titanic(engine)
     assert engine.board("titanic").rules == rules_of(metric=LogLoss(floor=0.01))
     found = replay_attack(engine, "titanic", serving=running, rng=np.random.default_rng(0))
-    assert found.passes(0.02)
+    assert found.gained <= 0.02
     assert found.submissions == 100
     assert found.attack.endswith("and over the final one")
     engine.close()

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from tacit.server.client import ServerClient
     from tacit.server.engine import ScoringEngine
     from tacit.server.limits import RequestRate, ServerLimits
-    from tacit.server.plan import CompetitionPlan
-    from tacit.server.rules import Rules
+    from tacit.server.rules import CompetitionPlan, Rules
     from tacit.server.settings import ServerSettings
     from tacit.server.terms import CompetitionTerms
 
@@ -33,7 +32,7 @@ __getattr__ = lazy_names(  # a client needs no web framework
     ScoringEngine="engine",
     ServerLimits="limits",
     RequestRate="limits",
-    CompetitionPlan="plan",
+    CompetitionPlan="rules",
     Rules="rules",
     ServerSettings="settings",
     CompetitionTerms="terms",

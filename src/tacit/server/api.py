@@ -22,7 +22,6 @@ from tacit.server.payloads import (
     RegistrationRequest,
     ReplayRequest,
 )
-from tacit.server.plan import CompetitionPlan
 from tacit.server.records import (
     Competition,
     FinalPlace,
@@ -37,7 +36,7 @@ from tacit.server.records import (
     Team,
     may_see,
 )
-from tacit.server.rules import Rules
+from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
 __all__ = ["router"]

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from tacit.data import titanic
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Conflict
-from tacit.server.plan import CompetitionPlan
 from tacit.server.records import Competition
-from tacit.server.rules import Rules
+from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
 __all__ = ["create_titanic", "offer_titanic", "titanic_terms"]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric
 from tacit.server.limits import ServerLimits
-from tacit.server.plan import CompetitionPlan
 from tacit.server.prediction_file import quote
+from tacit.server.rules import CompetitionPlan
 
 __all__ = ["FeatureRows", "PrivateLabels", "encode_labels", "read_labels"]
 

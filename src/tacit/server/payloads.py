@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tacit.server.leaks import MOST_SUBMISSIONS
-from tacit.server.plan import CompetitionPlan
-from tacit.server.rules import Rules
+from tacit.server.rules import CompetitionPlan, Rules
 
 __all__ = [
     "CompetitionRequest",

@@ -57,10 +57,6 @@ class ReplayResult:
         """Recovered beyond the baseline."""
         return self.recovered - self.baseline
 
-    def passes(self, most: float) -> bool:
-        """Return whether no more than ``most`` beyond the baseline was recovered."""
-        return self.gained <= most
-
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain JSON."""
         return asdict(self) | {"gained": self.gained}

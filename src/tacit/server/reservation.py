@@ -39,7 +39,7 @@ def labels_budget(rules: Rules, *, delta: float = 0.0, parted: bool = True) -> G
 
     Examples
     --------
-    >>> from tacit.server.plan import CompetitionPlan
+    >>> from tacit.server.rules import CompetitionPlan
     >>> rules = Rules(plan=CompetitionPlan(epsilon=20, submissions=100), final_epsilon=5, teams=2)
     >>> print(labels_budget(rules))
     epsilon 40 for one label

@@ -11,8 +11,7 @@ from tacit.cli.options import AsJson
 from tacit.cli.server.connection import Token, Url
 from tacit.cli.surface import field_option, option
 from tacit.privacy.settings import settings_of
-from tacit.server.plan import CompetitionPlan
-from tacit.server.rules import Rules
+from tacit.server.rules import CompetitionPlan, Rules
 
 __all__ = ["PARAMETERS", "RULES"]
 

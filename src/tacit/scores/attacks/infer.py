@@ -123,9 +123,7 @@ def infer_labels(
     start = time.perf_counter()
     try:
         labels = run.to_the_end()
-    except TacitError as error:
-        if not isinstance(error, OracleError):
-            raise
+    except OracleError as error:
         outcome = run.outcome(run.recovered, start)
         raise AttackStopped(run.why(error, outcome), outcome=outcome) from error
     return run.outcome(labels, start)

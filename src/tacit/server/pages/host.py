@@ -15,8 +15,7 @@ from tacit.server.errors import status_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
-from tacit.server.plan import CompetitionPlan
-from tacit.server.rules import Rules
+from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
 __all__ = ["add_host_pages"]
