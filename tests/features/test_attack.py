@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import logsumexp
 
 from tacit.features import Plan, attack, protect
 from tacit.features.attacks.canaries import canary_leak
@@ -36,12 +37,43 @@ def test_nearest_is_brute_force():
     assert (link_rows(release, raw) == [np.argmin(((row - raw) ** 2).sum(axis=1)) for row in seen]).all()
 
 
-def test_membership_scores_are_the_likelihood_of_a_mixture():
-    rng = np.random.default_rng(2)
-    release, targets = _release(rng.normal(size=(20, 2)), 0.5, rng=rng), rng.normal(size=(7, 2))
-    seen = release.rows * 0.5
-    direct = [np.log(np.exp(-((seen - x) ** 2).sum(axis=1) / (2 * 0.25)).sum()) for x in targets]
-    assert membership_scores(release, targets) == pytest.approx(direct)
+def balanced_advantage(members, others):
+    """The largest difference of the two shares above a threshold."""
+    scores = np.concatenate([members, others])
+    inside = np.repeat([1 / len(members), -1 / len(others)], [len(members), len(others)])
+    return np.cumsum(inside[np.argsort(-scores)]).max()
+
+
+@pytest.mark.parametrize(
+    ("features", "noise", "rows"),
+    [
+        (10, 0.5, 400),
+        (20, 1.0, 400),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((5, 0.2, 2000), (30, 1.5, 1000))),
+    ],
+)
+def test_membership_is_found_as_by_the_exact_bayes_attacker(features, noise, rows):
+    """Who knows the density of all rows weighs each released row by its inverse; ours is estimated from the release."""
+    lost, won = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        inside, outside = rng.normal(size=(2, rows, features))
+        release = _release(inside, noise, rng=rng)
+        seen = release.rows * noise
+        density = -(seen**2).sum(axis=1) / (2 * (1 + noise**2))
+
+        def exact(targets, seen=seen, density=density):
+            squares = ((targets[:, None] - seen) ** 2).sum(axis=2) / (2 * noise**2)
+            return logsumexp(-squares - density, axis=1)
+
+        def nearest(targets, seen=seen):
+            return logsumexp(-((targets[:, None] - seen) ** 2).sum(axis=2) / (2 * noise**2), axis=1)
+
+        best = balanced_advantage(exact(inside), exact(outside))
+        lost.append(best - balanced_advantage(*(membership_scores(release, those) for those in (inside, outside))))
+        won.append(best - balanced_advantage(nearest(inside), nearest(outside)))
+    assert abs(np.mean(lost)) < 0.01
+    assert np.mean(won) > 0.02, "control: without the density"
 
 
 def _membership(released, inside, outside, rng):
@@ -57,7 +89,7 @@ def test_membership_leak_falls_with_the_noise():
 
 def test_outsiders_of_another_kind_violate_no_guarantee():
     rng = np.random.default_rng(3)
-    inside, outside = rng.normal(size=(600, 3)), 10 + rng.normal(size=(600, 3))
+    inside, outside = rng.normal(size=(600, 3)), 100 + rng.normal(size=(600, 3))
     guarantee = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
     release = _release(inside, 30.0, rng=rng)
     leak = _membership(release, inside, outside, rng)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
+from sklearn.covariance import oas
 
 from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.attacks.released_rows import ReleasedRows
@@ -29,15 +30,22 @@ def find_members(_: RowMembership, target: AttackedFeatures) -> Leak:
 
 
 def membership_scores(released: ReleasedRows, rows: ArrayLike) -> NDArray[np.float64]:
-    """Return the log-likelihood that some released row is this row under noise: log sum_i e^(-|r_i - x|^2/2).
+    """Return the log-likelihood ratio, up to a constant, of "a released row is this row" to "none of them is".
+
+    log sum_i e^(-|r_i - x|^2/2)/m(r_i), with m the density of released rows, taken as Gaussian with their own mean and
+    covariance: a released row near x says much where few are, and little in a crowd.
+
+    References
+    ----------
+    Chen, Wiesel, Eldar and Hero (2010) for the covariance.
 
     Examples
     --------
     >>> membership_scores(ReleasedRows([[0.0], [1.0]], noise=0.1), [[1.0], [3.0]]).round(2)
-    array([   0., -200.])
+    array([   0.5, -199.5])
     """
     targets = released.place(rows)
-    own = (released.rows**2).sum(axis=1) / 2
+    own = (released.rows**2).sum(axis=1) / 2 - _rarity(released.rows)
     chunk = max(1, _CELLS // max(1, len(own)))
     scores = np.empty(len(targets))
     for start in range(0, len(targets), chunk):
@@ -45,6 +53,13 @@ def membership_scores(released: ReleasedRows, rows: ArrayLike) -> NDArray[np.flo
         exponents = part @ released.rows.T - own - (part**2).sum(axis=1, keepdims=True) / 2
         scores[start : start + chunk] = logsumexp(exponents, axis=1)
     return scores
+
+
+def _rarity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Minus the log density of each row, up to a constant; rows with noise of variance 1 vary at least as much."""
+    centered = rows - rows.mean(axis=0)
+    values, vectors = np.linalg.eigh(oas(centered, assume_centered=True)[0])
+    return np.asarray(((centered @ vectors) ** 2 / np.maximum(values, 1.0)).sum(axis=1) / 2)
 
 
 def membership_leak(
