@@ -22,10 +22,11 @@ from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
 
-__all__ = ["Cache", "NoCache", "default_folder"]
+__all__ = ["Cache", "Found", "default_folder"]
 
 _KEY = "key"
 Found = TypeVar("Found", bound=Judged)
+"""What is kept: a finding about one release or several."""
 _MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounting", "duckdb", "torch", "opacus")
 
 
@@ -35,22 +36,7 @@ def default_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "tacit" / "audit"
 
 
-class NoCache:
-    """Keeps nothing."""
-
-    def name(self, *steps: Step, seed: int | None, about: Sequence[str] = ()) -> str:  # noqa: ARG002
-        """Return no name."""
-        return ""
-
-    def find(self, name: str, kind: type[Found]) -> Found | None:  # noqa: ARG002
-        """Find nothing."""
-        return None
-
-    def keep(self, name: str, finding: Judged) -> None:
-        """Keep nothing."""
-
-
-class Cache(NoCache):
+class Cache:
     """A folder of findings, each named by a keyed digest of the data, the release, the seed and the code.
 
     The code is tacit's own files and the versions of what it computes with.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,12 +66,9 @@ class Finding(Judged):
         """Return the finding as plain JSON, with what follows from it."""
         return {
             **Judged.to_json(self),
-            **{name: getattr(self, name) for name in _PLAIN},
-            "utility": self.utility.to_json(),
             "advice": self.advice,
             "disclosure": self.disclosure(),
             "baseline_interval": self.baseline_interval.to_json(),
-            "commands": [*self.commands],
         }
 
     def disclosure(self) -> dict[str, Any]:
@@ -91,15 +87,3 @@ class Finding(Judged):
             "answer": self.answer.value,
             "has_utility": not self.utility.worthless,
         }
-
-    @classmethod
-    def _fields(cls, document: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            **Judged._fields(document),
-            **{name: document[name] for name in _PLAIN},
-            "commands": tuple(document["commands"]),
-            "utility": Utility.from_json(document["utility"]),
-        }
-
-
-_PLAIN = ("surface", "setting", "told", "remedy", "seconds", "curve", "command")

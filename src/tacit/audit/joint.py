@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tacit.audit.answer import State
 from tacit.audit.judged import Judged
@@ -51,23 +49,3 @@ class JointFinding(Judged):
         if any(why == REFUSED for _, why in self.left_out):
             return f"the other {len(self.releases)} releases of {self.data} together"
         return f"all {len(self.releases)} releases of {self.data} together"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON, with what follows from it."""
-        return {
-            **Judged.to_json(self),
-            "releases": [*self.releases],
-            "left_out": [[*one] for one in self.left_out],
-            "alone": self.alone.value,
-            "reason_alone": self.reason_alone,
-        }
-
-    @classmethod
-    def _fields(cls, document: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            **Judged._fields(document),
-            "releases": tuple(document["releases"]),
-            "left_out": tuple((name, why) for name, why in document["left_out"]),
-            "alone": State(document["alone"]),
-            "reason_alone": document["reason_alone"],
-        }

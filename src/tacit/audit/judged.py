@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar
 
 from tacit.audit.answer import ODDS_LIMIT, Permission, State, state_of
 from tacit.audit.reason import explain
 from tacit.leak import Leak, OddsChange
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee, guarantee_from_json
+from tacit.leak.record import Record
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["Judged", "finite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Record):
     """What was guaranteed and measured, and what follows from it.
 
     Parameters
@@ -35,6 +34,8 @@ class Judged:
     limit
         The limit on the change of odds; set by the run.
     """
+
+    known_as: ClassVar[str] = "a finding"
 
     data: str
     column: str
@@ -99,36 +100,13 @@ class Judged:
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON, with what follows from it."""
         return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "guarantee": self.guarantee.to_json(),
-            "leak": self.leak.to_json(),
-            "groups": [change.to_json() for change in self.groups],
+            **Record.to_json(self),
             "answer": self.answer.value,
             "state": self.state.value,
             "reason": self.reason,
             "broken": self.broken,
             "changes": [_plain_change(change) for change in (*self.leak.changes, *self.groups)],
         }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_json` wrote."""
-        try:
-            return cls(**cls._fields(document))
-        except KeyError as missing:
-            raise InvalidInput(f"a finding must have its {missing.args[0]}") from None
-
-    @classmethod
-    def _fields(cls, document: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            **{name: document[name] for name in _PLAIN},
-            "guarantee": guarantee_from_json(document["guarantee"]),
-            "leak": Leak.from_json(document["leak"]),
-            "groups": tuple(OddsChange.from_json(change) for change in document["groups"]),
-        }
-
-
-_PLAIN = ("data", "column", "rows", "subject", "certain", "limit")
 
 
 def _plain_change(change: OddsChange) -> dict[str, Any]:

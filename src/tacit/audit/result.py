@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from tacit.audit.answer import Permission
 from tacit.audit.finding import Finding
@@ -12,13 +11,13 @@ from tacit.audit.joint import JointFinding
 from tacit.audit.judged import Judged
 from tacit.audit.total import Total
 from tacit.audit.words import WEAK
-from tacit.privacy.errors import InvalidInput
+from tacit.leak.record import Record
 
 __all__ = ["AuditResult", "Skipped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(Record):
     """A surface that was not audited, and why."""
 
     surface: str
@@ -26,7 +25,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult:
+class AuditResult(Record):
     """All that one run found.
 
     Parameters
@@ -49,10 +48,12 @@ class AuditResult:
         The command that runs the whole plan again.
     """
 
-    findings: tuple[Finding, ...]
+    known_as: ClassVar[str] = "an audit"
+
     version: str
     date: str
     seed: int | None
+    findings: tuple[Finding, ...]
     together: tuple[JointFinding, ...] = ()
     curve: tuple[Finding, ...] = ()
     totals: tuple[Total, ...] = ()
@@ -102,36 +103,6 @@ class AuditResult:
         most = max((other.utility.protected for other in better), default=0.0)
         useful = [other for other in better if other.utility.interval.high >= most]
         return min(useful, key=lambda other: (other.epsilon or 0.0, -other.utility.protected), default=None)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON."""
-        return {
-            "version": self.version,
-            "date": self.date,
-            "seed": self.seed,
-            "planned": self.planned,
-            "command": self.command,
-            "findings": [finding.to_json() for finding in self.findings],
-            "together": [joint.to_json() for joint in self.together],
-            "curve": [finding.to_json() for finding in self.curve],
-            "totals": [total.to_json() for total in self.totals],
-            "skipped": [asdict(skipped) for skipped in self.skipped],
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> AuditResult:
-        """Read back what :meth:`to_json` wrote."""
-        try:
-            return cls(
-                **{name: document[name] for name in ("version", "date", "seed", "planned", "command")},
-                findings=tuple(Finding.from_json(finding) for finding in document["findings"]),
-                together=tuple(JointFinding.from_json(joint) for joint in document["together"]),
-                curve=tuple(Finding.from_json(finding) for finding in document["curve"]),
-                totals=tuple(Total.from_json(total) for total in document["totals"]),
-                skipped=tuple(Skipped(**skipped) for skipped in document["skipped"]),
-            )
-        except KeyError as missing:
-            raise InvalidInput(f"an audit must have its {missing.args[0]}") from None
 
 
 def _is_better(other: Finding, finding: Finding) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tacit import __version__
 from tacit.audit.advice import advise, tell_leak
 from tacit.audit.answer import ODDS_LIMIT, Permission
-from tacit.audit.cache import NoCache
+from tacit.audit.cache import Cache, Found
 from tacit.audit.commands import commands_of
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
@@ -32,7 +31,7 @@ def run_audit(
     plan: AuditPlan | None = None,
     *,
     seed: int | None = None,
-    cache: NoCache | None = None,
+    cache: Cache | None = None,
     progress: Tell = lambda *_: None,
 ) -> AuditResult:
     """Audit every release of a plan; Ctrl-C ends it early, with what was found so far.
@@ -51,14 +50,14 @@ def run_audit(
     planned = plan or bundled_plan()
     if seed is not None:
         check_count(seed, name="seed", least=0)
-    run = _Run(plan=planned, seed=seed, cache=cache or NoCache(), progress=progress)
+    run = _Run(plan=planned, seed=seed, cache=cache, progress=progress)
     findings: list[Finding] = []
     together: list[JointFinding] = []
     curve: list[Finding] = []
     points = tuple(_points(planned, run.skipped))
     tables = tuple(planned.by_table())
     try:
-        run.start(len(planned.steps) + len(tables) + len(points))
+        run.parts = len(planned.steps) + len(tables) + len(points)
         for finding in run.each(planned.steps):
             findings.append(finding)  # noqa: PERF402 (Ctrl-C keeps what is in the list)
         for joint in run.joint(tables, findings):
@@ -101,27 +100,15 @@ def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[tuple[Step, Ste
                     yield step, point
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Learners warn of small classes and slow convergence; their accuracy is measured here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
-
-
 @dataclass(slots=True, kw_only=True)
 class _Run:
     plan: AuditPlan
     seed: int | None
-    cache: NoCache
+    cache: Cache | None
     progress: Tell
     done: int = 0
     parts: int = 0
     skipped: list[Skipped] = field(default_factory=list)
-
-    def start(self, parts: int) -> None:
-        self.parts = parts
 
     def each(self, steps: Iterable[Step]) -> Iterator[Finding]:
         for step in steps:
@@ -153,22 +140,17 @@ class _Run:
             self.done += 1
 
     def _joint(self, steps: Sequence[Step], refused: Sequence[Step]) -> JointFinding | None:
-        """Return what some releases leak together; if that cannot be measured, they are kept."""
-        name = self.cache.name(*steps, about=[step.name for step in refused], seed=self.seed)
-        kept = self.cache.find(name, JointFinding)
-        if kept is not None:
-            return kept
         made = [step for step in steps if not any(skipped.surface == step.surface for skipped in self.skipped)]
+
+        def attack() -> JointFinding | None:
+            return attack_together(made, delta=self.plan.delta, seed=self.seed, tell=self._tell, refused=refused)
+
         try:
-            with _quietly():
-                joint = attack_together(made, delta=self.plan.delta, seed=self.seed, tell=self._tell, refused=refused)
+            return self._kept(JointFinding, steps, attack, about=[step.name for step in refused])
         except ValueError as error:
             reason = str(error).partition("\n")[0]
             self.skipped.append(Skipped(surface=f"all releases of {steps[0].source.name} together", reason=reason))
             return None
-        if joint is not None:
-            self.cache.keep(name, joint)
-        return joint
 
     def _compared(self, joint: JointFinding, findings: Sequence[Finding]) -> JointFinding:
         """Add the limit, and the worst of the releases by itself."""
@@ -181,13 +163,8 @@ class _Run:
         surface = step.surface
         if any(skipped.surface == surface for skipped in self.skipped):
             return None
-        name = self.cache.name(step, seed=self.seed)
-        kept = self.cache.find(name, Finding)
-        if kept is not None:
-            return self._of_this_plan(kept, step)
         try:
-            with _quietly():
-                finding = measure(step, seed=self.seed, tell=self._tell)
+            found = self._kept(Finding, [step], lambda: measure(step, seed=self.seed, tell=self._tell))
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
@@ -195,8 +172,24 @@ class _Run:
             where = step.places.get(getattr(error, "field", None) or "", f"{surface}, {step.plan.describe()}")
             reason = str(error).partition("\n")[0]
             raise InvalidInput(f"{where}: {reason}") from error
-        self.cache.keep(name, finding)
-        return self._of_this_plan(finding, step)
+        return None if found is None else self._of_this_plan(found, step)
+
+    def _kept(
+        self, kind: type[Found], steps: Sequence[Step], make: Callable[[], Found | None], about: Sequence[str] = ()
+    ) -> Found | None:
+        """Return what the cache has about these releases, or else what is made now."""
+        name = "" if self.cache is None else self.cache.name(*steps, about=about, seed=self.seed)
+        found = None if self.cache is None else self.cache.find(name, kind)
+        if found is not None:
+            return found
+        with warnings.catch_warnings():
+            # learners warn of small classes and slow convergence; their accuracy is measured here
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = make()
+        if self.cache is not None and found is not None:
+            self.cache.keep(name, found)
+        return found
 
     def _of_this_plan(self, finding: Finding, step: Step) -> Finding:
         """Add what depends on the plan and is therefore not cached: limit, advice, commands, the days of an attack."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 from tacit.audit.answer import for_one_label
 from tacit.audit.finding import Finding
+from tacit.leak.record import Record
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, guarantee_from_json
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee
 
 __all__ = ["ReleaseCost", "Total", "add_up", "compose_for_label"]
 
 
-class ReleaseCost(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReleaseCost(Record):
     """The epsilon of one release for one label; None if it guarantees nothing for a label."""
 
     release: str
@@ -23,7 +24,7 @@ class ReleaseCost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total:
+class Total(Record):
     """The total privacy cost of all planned releases of one data set, for one label.
 
     Parameters
@@ -64,28 +65,6 @@ class Total:
         made = f"All {self.releases} releases" if self.releases != 1 else "The one release"
         of = "" if self.budget is None else f", of a budget of {self.budget:g}"
         return f"{made} of {self.data}: {self.guarantee}{of}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {
-            "data": self.data,
-            "guarantee": self.guarantee.to_json(),
-            "parts": [part._asdict() for part in self.parts],
-            "rest": None if self.rest is None else self.rest.to_json(),
-            "budget": self.budget,
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Total:
-        """Read back what :meth:`to_json` wrote."""
-        rest = document["rest"]
-        return cls(
-            data=document["data"],
-            guarantee=guarantee_from_json(document["guarantee"]),
-            parts=tuple(ReleaseCost(**part) for part in document["parts"]),
-            rest=None if rest is None else guarantee_from_json(rest),
-            budget=document["budget"],
-        )
 
 
 def add_up(findings: Iterable[Finding], *, delta: float, budget: float | None = None) -> tuple[Total, ...]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.audit.words import percent, span
 from tacit.leak import Interval, clopper_pearson, difference_interval
-from tacit.privacy.errors import InvalidInput
+from tacit.leak.record import Record, read_fields
 
 __all__ = ["Utility", "share_utility", "variance_utility"]
 
@@ -20,7 +20,7 @@ _RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Utility:
+class Utility(Record):
     """The utility of a release, compared with that of the private data and of no data.
 
     Parameters
@@ -46,6 +46,8 @@ class Utility:
     >>> use.cost, use.worthless
     (0.25, False)
     """
+
+    known_as: ClassVar[str] = "a utility"
 
     measure: str
     protected: float
@@ -73,29 +75,21 @@ class Utility:
         """Whether the private data clearly are better than no data, and the release is not shown to be."""
         return self.unprotected_interval.low > self.blind and self.interval.low <= self.blind
 
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read back what :meth:`to_json` wrote; older files have no interval of ``blind``."""
+        blind = document.get("blind")
+        return cls(**read_fields(cls, {"blind_interval": {"low": blind, "high": blind, "level": 0.95}, **document}))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON, with what follows from it."""
+        return {**Record.to_json(self), "cost": self.cost, "worthless": self.worthless}
+
     def __str__(self) -> str:
         return (
             f"{self.measure}: {percent(self.protected)} ({span(self.interval)}), {percent(self.unprotected)} "
             f"({span(self.unprotected_interval)}) without protection, {percent(self.blind)} without any data"
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {**asdict(self), "cost": self.cost, "worthless": self.worthless}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Utility:
-        """Read back what :meth:`to_json` wrote."""
-        try:
-            return cls(
-                **{name: document[name] for name in ("measure", "protected", "unprotected", "blind", "method")},
-                interval=Interval.from_json(document["interval"]),
-                unprotected_interval=Interval.from_json(document["unprotected_interval"]),
-                blind_interval=Interval.from_json(document.get("blind_interval") or _without_width(document["blind"])),
-                cost_interval=Interval.from_json(document["cost_interval"]),
-            )
-        except KeyError as missing:
-            raise InvalidInput(f"a utility must have its {missing.args[0]}") from None
 
 
 def share_utility(
@@ -176,8 +170,3 @@ def _explained(made: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray
 def _percentiles(draws: NDArray[np.float64]) -> Interval:
     low, high = np.percentile(draws, [2.5, 97.5])
     return Interval(low=float(low), high=float(high), level=0.95)
-
-
-def _without_width(number: float) -> dict[str, float]:
-    """Return the interval that older files, which have none, assume."""
-    return Interval(low=number, high=number, level=0.95).to_json()

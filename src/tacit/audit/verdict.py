@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tacit.audit.answer import Permission
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
 from tacit.audit.result import AuditResult
 from tacit.audit.words import WEAK, listed, percent
+from tacit.leak.record import Record
 from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
@@ -24,7 +24,7 @@ _REST = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Record):
     """The summary for readers who stop here.
 
     Parameters
@@ -37,10 +37,6 @@ class Verdict:
     told: str
     action: str
     caution: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return asdict(self)
 
 
 def judge(result: AuditResult) -> Verdict:

@@ -121,9 +121,9 @@ def _end(result: AuditResult, failures: tuple[str, ...]) -> None:
 
 def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
     from tacit.audit import run_audit
-    from tacit.audit.cache import Cache, NoCache, default_folder
+    from tacit.audit.cache import Cache, default_folder
 
-    kept = NoCache() if fresh else Cache(cache or default_folder())
+    kept = None if fresh else Cache(cache or default_folder())
     with show_progress("audit") as report:
 
         def tell(what: str, done: int, parts: int) -> None:

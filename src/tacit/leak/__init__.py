@@ -5,7 +5,7 @@ from tacit.leak.canaries import PlantedCanaries, plant_canaries
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.flags import odds_changes
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
-from tacit.leak.intervals import Interval, IntervalSides, clopper_pearson, difference_interval
+from tacit.leak.intervals import Interval, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
 from tacit.leak.model_report import ModelReport
 from tacit.leak.number_performance import NumberPerformance, judge_numbers
@@ -34,7 +34,6 @@ __all__ = [
     "FixedThreshold",
     "HeldOut",
     "Interval",
-    "IntervalSides",
     "LabelBeliefs",
     "Leak",
     "LeakVerdict",

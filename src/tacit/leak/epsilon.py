@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
+from tacit.leak.record import Record
 from tacit.privacy.rounding import check_delta
 
 __all__ = ["EpsilonBound", "epsilon_from_rates", "round_down"]
@@ -20,7 +20,7 @@ _ROUNDING_A_TRIAL = 1e-16  # the quantiles of 10^8 trials are off by up to 3e-9 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpsilonBound:
+class EpsilonBound(Record):
     """A lower bound on epsilon at ``delta``: wrong with probability at most 1 - ``level``.
 
     Parameters
@@ -35,20 +35,6 @@ class EpsilonBound:
     delta: float
     level: float
     method: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the bound as plain JSON."""
-        return {"value": self.value, "delta": self.delta, "level": self.level, "method": self.method}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> EpsilonBound:
-        """Read back what :meth:`to_json` wrote."""
-        return cls(
-            value=float(document["value"]),
-            delta=float(document["delta"]),
-            level=float(document["level"]),
-            method=str(document["method"]),
-        )
 
     def __str__(self) -> str:
         # cut, not rounded: the digits shown are proved too

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv
 
+from tacit.leak.record import Record
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
     "Interval",
-    "IntervalSides",
     "check_counts",
     "check_level",
     "clopper_pearson",
@@ -25,58 +22,31 @@ __all__ = [
 ]
 
 
-class IntervalSides(StrEnum):
-    """The limits of an interval: both, or one with the whole error on its side."""
-
-    BOTH = "both"
-    LOWER = "lower"
-    UPPER = "upper"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Record):
     """A range that contains the true value with probability at least ``level``."""
 
     low: float
     high: float
     level: float
 
-    def to_json(self) -> dict[str, float]:
-        """Return the interval as plain JSON."""
-        return {"low": self.low, "high": self.high, "level": self.level}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Interval:
-        """Read back what :meth:`to_json` wrote."""
-        return cls(low=float(document["low"]), high=float(document["high"]), level=float(document["level"]))
-
     def __str__(self) -> str:
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
-def clopper_pearson(
-    successes: int, trials: int, *, level: float = 0.95, sides: IntervalSides = IntervalSides.BOTH
-) -> Interval:
+def clopper_pearson(successes: int, trials: int, *, level: float = 0.95) -> Interval:
     """Bound a rate from ``successes`` of ``trials`` independent trials, with exact coverage.
 
     With error a per side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
     1 - a quantile of Beta(k + 1, n - k).
-
-    Parameters
-    ----------
-    sides
-        Both limits (half of the error each), or one with all of it.
 
     References
     ----------
     Clopper and Pearson (1934).
     """
     k, n = check_counts(successes, trials, names=("successes", "trials"))
-    error = 1 - check_level(level)
-    alpha = error / 2 if sides is IntervalSides.BOTH else error
-    low = 0.0 if sides is IntervalSides.UPPER else float(lower_limit(k, n, alpha=alpha))
-    high = 1.0 if sides is IntervalSides.LOWER else float(upper_limit(k, n, alpha=alpha))
-    return Interval(low=low, high=high, level=level)
+    alpha = (1 - check_level(level)) / 2
+    return Interval(low=float(lower_limit(k, n, alpha=alpha)), high=float(upper_limit(k, n, alpha=alpha)), level=level)
 
 
 def difference_interval(first: tuple[int, int], second: tuple[int, int], *, level: float = 0.95) -> Interval:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacit.leak.epsilon import EpsilonBound
 from tacit.leak.intervals import Interval
 from tacit.leak.odds import OddsChange
+from tacit.leak.record import Record
 from tacit.leak.roc import RocCurve
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 __all__ = ["Leak"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
+class Leak(Record):
     """How often an attack succeeds, how often it would without the release, and a lower bound on epsilon.
 
     Parameters
@@ -61,6 +61,8 @@ class Leak:
     epsilon is at least 1.630 (95% confidence, right guesses of one run).
     """
 
+    known_as: ClassVar[str] = "a leak"
+
     right: int
     trials: int
     baseline: float
@@ -73,7 +75,7 @@ class Leak:
     baseline_trials: int | None = None
     examples: int | None = None
     thresholds: int = 1
-    bound: EpsilonBound | None = None
+    bound: EpsilonBound | None = field(default=None, metadata={"key": "epsilon_lower_bound"})
     roc: RocCurve | None = None
     changes: tuple[OddsChange, ...] = ()
     before: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
@@ -120,48 +122,9 @@ class Leak:
         return replace(self, method=f"{self.method}; {scope}", changes=changes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the leak as plain JSON."""
-        return {
-            "rate": self.rate if self.trials else None,
-            "baseline": self.baseline,
-            "advantage": self.advantage if self.trials else None,
-            "right": self.right,
-            "trials": self.trials,
-            "baseline_right": self.baseline_right,
-            "baseline_trials": self.baseline_trials,
-            "examples": self.examples,
-            "thresholds": self.thresholds,
-            "interval": self.interval.to_json(),
-            "advantage_interval": self.advantage_interval.to_json(),
-            "method": self.method,
-            "rate_of": self.rate_of,
-            "baseline_of": self.baseline_of,
-            "epsilon_lower_bound": None if self.bound is None else self.bound.to_json(),
-            "roc": None if self.roc is None else self.roc.to_json(),
-            "changes": [change.to_json() for change in self.changes],
-            "notes": list(self.notes),
-            "facts": dict(self.facts),
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Leak:
-        """Read back what :meth:`to_json` wrote."""
-        try:
-            bound, roc = document["epsilon_lower_bound"], document["roc"]
-            return cls(
-                **{name: document[name] for name in _PLAIN},
-                examples=document.get("examples"),  # older files do not have it, nor the next
-                thresholds=document.get("thresholds", 1),
-                notes=tuple(document.get("notes", ())),
-                facts=document.get("facts", {}),
-                changes=tuple(OddsChange.from_json(change) for change in document.get("changes", ())),
-                interval=Interval.from_json(document["interval"]),
-                advantage_interval=Interval.from_json(document["advantage_interval"]),
-                bound=None if bound is None else EpsilonBound.from_json(bound),
-                roc=None if roc is None else RocCurve.from_json(roc),
-            )
-        except KeyError as missing:
-            raise InvalidInput(f"a leak must have its {missing.args[0]}") from None
+        """Return the leak as plain JSON, with its rates."""
+        rates = {"rate": self.rate, "advantage": self.advantage} if self.trials else {"rate": None, "advantage": None}
+        return {**rates, **Record.to_json(self)}
 
     @classmethod
     def uncounted(
@@ -191,15 +154,3 @@ class Leak:
             f"{self.rate:.1%} of {self.trials} {self.rate_of}, against {self.baseline:.1%} {self.baseline_of}: "
             f"advantage {self.advantage:.3f} ({self.advantage_interval} at {level}){proof}."
         )
-
-
-_PLAIN = (
-    "right",
-    "trials",
-    "baseline",
-    "baseline_right",
-    "baseline_trials",
-    "method",
-    "rate_of",
-    "baseline_of",
-)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from tacit.leak.intervals import Interval, clopper_pearson
+from tacit.leak.record import Record
 
 __all__ = ["LeakVerdict", "OddsChange", "compare_odds"]
 
@@ -22,7 +22,7 @@ class LeakVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OddsChange:
+class OddsChange(Record):
     """How often rows of one class are flagged by what the release adds, beside other rows that look alike.
 
     The attacker flags the rows whose odds of the class the release raises the most. Because the other rows are
@@ -46,7 +46,7 @@ class OddsChange:
     docs/proofs/odds_change.md.
     """
 
-    name: str
+    name: str = field(metadata={"key": "class"})
     rows: int
     others: float
     share: float
@@ -121,31 +121,6 @@ class OddsChange:
         """The interval of :attr:`suspicion`."""
         odds = self.odds_interval
         return Interval(low=_after(self.share, odds.low), high=_after(self.share, odds.high), level=odds.level)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as plain JSON."""
-        return {
-            "class": self.name,
-            "rows": self.rows,
-            "others": self.others,
-            "share": self.share,
-            "flagged": self.flagged,
-            "falsely_flagged": self.falsely_flagged,
-            "flagged_interval": self.flagged_interval.to_json(),
-            "falsely_flagged_interval": self.falsely_flagged_interval.to_json(),
-            "scope": self.scope,
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> OddsChange:
-        """Read back what :meth:`to_json` wrote."""
-        return cls(
-            name=document["class"],
-            **{name: document[name] for name in ("rows", "others", "share", "flagged", "falsely_flagged")},
-            flagged_interval=Interval.from_json(document["flagged_interval"]),
-            falsely_flagged_interval=Interval.from_json(document["falsely_flagged_interval"]),
-            scope=document.get("scope", ""),  # older files do not have it
-        )
 
     def __str__(self) -> str:
         reach = f"{_percent(self.suspicion_interval.low)} to {_percent(self.suspicion_interval.high)}"

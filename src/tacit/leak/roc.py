@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak.intervals import Interval, check_level, clopper_pearson
+from tacit.leak.record import Record
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
@@ -22,7 +21,7 @@ FPR_GRID.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RocPoint:
+class RocPoint(Record):
     """The true-positive rate at a false-positive rate of at most ``fpr``.
 
     Parameters
@@ -38,27 +37,12 @@ class RocPoint:
     tpr: float
     interval: Interval
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the point as plain JSON."""
-        interval = self.interval.to_json()
-        return {"fpr": self.fpr, "attained": self.attained, "tpr": self.tpr, "interval": interval}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> RocPoint:
-        """Read back what :meth:`to_json` wrote."""
-        return cls(
-            fpr=float(document["fpr"]),
-            attained=float(document["attained"]),
-            tpr=float(document["tpr"]),
-            interval=Interval.from_json(document["interval"]),
-        )
-
     def __str__(self) -> str:
         return f"TPR {self.tpr:.1%} ({self.interval}) at {100 * self.fpr:g}% FPR"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocCurve:
+class RocCurve(Record):
     """A receiver operating characteristic on :data:`FPR_GRID`.
 
     Parameters
@@ -74,27 +58,6 @@ class RocCurve:
     auc: float
     at_0_1_percent: RocPoint
     at_1_percent: RocPoint
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the curve as plain JSON."""
-        return {
-            "fpr": self.fpr.tolist(),
-            "tpr": self.tpr.tolist(),
-            "auc": self.auc,
-            "at_0_1_percent": self.at_0_1_percent.to_json(),
-            "at_1_percent": self.at_1_percent.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> RocCurve:
-        """Read back what :meth:`to_json` wrote."""
-        return cls(
-            fpr=np.asarray(document["fpr"], dtype=np.float64),
-            tpr=np.asarray(document["tpr"], dtype=np.float64),
-            auc=float(document["auc"]),
-            at_0_1_percent=RocPoint.from_json(document["at_0_1_percent"]),
-            at_1_percent=RocPoint.from_json(document["at_1_percent"]),
-        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RocCurve) and self.to_json() == other.to_json()
