@@ -100,7 +100,7 @@ def test_limits(run, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--surfaces", "moon"), "surfaces must name surfaces among"),
+        (("--surfaces", "moon"), "surfaces must be some of labels, bags"),
         (("--fail-above", "leak=1"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
         (("--fail-above", "odds=much"), "fail-above must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER"),
         (("--fail-above", "advantage=2"), "advantage must be a share"),
