@@ -59,10 +59,8 @@ def _is_frame(labels: object) -> bool:
 def _to_arrow(labels: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
     if isinstance(labels, pa.Array | pa.ChunkedArray):
         return labels
-    # pandas would be imported to recognize its own missing values, which words and integers of a class list are not
-    is_class_list = isinstance(labels, tuple) and all(isinstance(one, str | int) for one in labels)
     try:
-        return pa.array(labels, from_pandas=not is_class_list)
+        return pa.array(labels, from_pandas=True)
     except pa.ArrowNotImplementedError:
         raise InvalidInput(f"{_LABELS}, got {getattr(labels, 'dtype', type(labels).__name__)}") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
