@@ -82,7 +82,11 @@ def test_a_plan_is_read(write):
         ("odds = 10", "odds = 1", "line 10, limits.odds: odds must be above 1"),
         ("odds = 10", "advantage = 5", "line 10, limits.advantage: advantage must be a share"),
         ("odds = 10", "epsilon = -1", "line 10, limits.epsilon: epsilon must be"),
-        ("submissions = 100", "submissions = 0", "line 27, scores.submissions: submissions must be an integer from 1 to 1,000,000"),
+        (
+            "submissions = 100",
+            "submissions = 0",
+            "line 27, scores.submissions: submissions must be an integer from 1 to 1,000,000",
+        ),
         # a wrong type
         ("epsilon = 1.0", 'epsilon = "one"', "line 13, labels.epsilon: epsilon must be .*, got 'one'"),
         ("epsilon = 1.0", "epsilon = true", "line 13, labels.epsilon: epsilon must be .*, got True"),

@@ -36,4 +36,5 @@ def test_every_situation_has_its_sentence(script):
 def test_the_page_answers_in_its_first_sentence(script, name):
     tone, sentence = SAID[name]
     page = render_page(script.SITUATIONS[name]())
+    assert ("at most once" in page) == (name in ("nothing-leaks", "partial"))
     assert f'<div class="verdict {tone}">\n<p class="headline">{sentence}</p>' in page

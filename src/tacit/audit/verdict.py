@@ -143,6 +143,8 @@ def _idle(result: AuditResult) -> str:
 
 
 def _spent(result: AuditResult) -> str:
+    if all(finding.utility.worthless for finding in result.findings):
+        return ""
     whole = [total for total in result.totals if isinstance(total.guarantee, Guarantee)]
     if len(whole) != 1 or len(result.totals) != 1:
         return ""
