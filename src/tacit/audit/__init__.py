@@ -1,11 +1,10 @@
 """The main job: run the surfaces over a plan and compare guarantee, leak and utility."""
 
-from tacit.audit.answer import Permission, State
+from tacit.audit.answer import Limits, Permission, State
 from tacit.audit.config import read_plan
 from tacit.audit.faults import faults
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
-from tacit.audit.limits import Limits
 from tacit.audit.plan import SURFACES, AuditPlan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.run import run_audit

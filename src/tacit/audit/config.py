@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tacit.audit.limits import Limits
+from tacit.audit.answer import Limits
 from tacit.audit.lines import KeyLines, key_at
 from tacit.audit.plan import SURFACES, AuditPlan, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file

@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tacit.audit.answer import Permission, State, for_one_label
+from tacit.audit.answer import Limits, Permission, State, for_one_label
 from tacit.audit.finding import Finding
-from tacit.audit.limits import Limits
-from tacit.audit.reason import explain
+from tacit.audit.judged import explain
 from tacit.audit.result import AuditResult
 from tacit.audit.words import points, proved
 from tacit.leak import LeakVerdict

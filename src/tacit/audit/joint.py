@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.audit.answer import State
-from tacit.audit.judged import Judged
-from tacit.audit.reason import explain
+from tacit.audit.judged import Judged, explain
 
 __all__ = ["REFUSED", "JointFinding"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.limits import Limits
+from tacit.audit.answer import Limits
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput

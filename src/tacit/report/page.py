@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -26,8 +26,7 @@ _TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "y
 _DARKEST = 0.5  # of a cell: more would drown its number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Heat:
+class _Heat(NamedTuple):
     epsilons: tuple[float, ...]
     rows: tuple[tuple[str, tuple[Finding | None, ...]], ...]
 
