@@ -42,11 +42,13 @@ def _of_release(finding: Finding, limits: Limits) -> Iterator[str]:
 
 
 def _of_joints(result: AuditResult, limit: float | None) -> Iterator[str]:
+    """Name releases that fail together, unless one of them fails by itself and is named already."""
+    if limit is None:
+        return
+    named = {found.name for found in result.findings if replace(found, limit=limit).answer is not Permission.YES}
     for joint in result.together:
-        if limit is None:
-            return
         judged = replace(joint, limit=limit)
-        if judged.measured.answer is not Permission.YES:
+        if named.isdisjoint(joint.releases) and judged.measured.answer is not Permission.YES:
             reason = explain(judged)
             yield f"{joint.name}: {reason[0].lower()}{reason[1:].removesuffix('.')}"
 
