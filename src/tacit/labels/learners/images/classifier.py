@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.labels.learners.classifier import generator_from
+from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.network import ImageNetwork, ResidualNetwork
+from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.representation import PatchRepresentation
-from tacit.labels.learners.images.training import LabelEvidence, VotedTraining, read_images
+from tacit.labels.learners.images.training import VotedTraining
 from tacit.labels.learners.network.device import NetworkClassifier
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
@@ -24,8 +26,8 @@ __all__ = ["ImageClassifier"]
 class ImageClassifier(NetworkClassifier):
     """Represent images without labels, let neighbors vote by released labels, train on what they agree on, and renew.
 
-    The guarantee is that of the release, whatever is done with it. On an H200 the defaults take a quarter of an hour
-    for 50,000 images of 32 pixels; without a GPU, use a smaller ``width`` and fewer epochs.
+    The guarantee is that of the release, whatever is done with it. On an H200 the defaults take 13 minutes for 50,000
+    images of 32 pixels, and a minute to compile; without a GPU, use a smaller ``width`` and fewer epochs.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class PatchRepresentation:
     Tong, Chen, Ma and LeCun (2023), EMP-SSL, Sections 3.1 and 3.2.
     """
 
-    epochs: float = 40.0
+    epochs: float = 20.0
     patches: int = 20
     images: int = 128
     rate: float = 0.3

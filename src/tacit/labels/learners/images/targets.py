@@ -7,9 +7,41 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["AgreedTargets", "choose_targets"]
+__all__ = ["AgreedTargets", "Opinions", "choose_targets"]
 
 _LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: the most confident one
+_FLOOR = 1e-4  # no network is surer than that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinions:
+    """What neighbors, network and released label say of each row's class.
+
+    Parameters
+    ----------
+    votes
+        The mix of classes around each row.
+    predictions
+        The network's; None before there is one.
+    likelihood
+        P(own released label | class).
+    """
+
+    votes: Tensor
+    predictions: Tensor | None
+    likelihood: Tensor
+
+    def at(self, rows: Tensor, *, predictions: Tensor) -> Opinions:
+        """Return those of some rows, with other predictions."""
+        return Opinions(votes=self.votes[rows], predictions=predictions, likelihood=self.likelihood[rows])
+
+    def posterior(self, *, vote_weight: float) -> Tensor:
+        """Return prior times likelihood, scaled; the prior is votes^a predictions^(1-a) for a = ``vote_weight``."""
+        prior = self.votes
+        if self.predictions is not None:
+            prior = prior**vote_weight * self.predictions.clamp_min(_FLOOR) ** (1 - vote_weight)
+        posterior = prior * self.likelihood
+        return posterior / posterior.sum(dim=1, keepdim=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,29 +60,21 @@ class AgreedTargets:
 
 
 @torch.no_grad()
-def choose_targets(
-    votes: Tensor, predictions: Tensor | None, likelihood: Tensor, *, sure: float, vote_weight: float
-) -> AgreedTargets:
-    """Return the rows whose posterior is sure, and whose class neighbors and network agree on.
+def choose_targets(opinions: Opinions, *, sure: float, vote_weight: float) -> AgreedTargets:
+    """Return the rows whose posterior is sure, and whose class neighbors and network each find likeliest.
 
-    The prior of a row is votes^a predictions^(1-a), for a = ``vote_weight``; its posterior is that times the likelihood
-    of its own released label.
+    Both weigh the row's own released label. So that label decides where they waver, and no network confirms itself.
 
     Parameters
     ----------
-    votes
-        The mix of classes around each row.
-    predictions
-        The network's; None before there is one.
-    likelihood
-        P(own released label | class).
+    vote_weight
+        As in :meth:`Opinions.posterior`.
     """
-    prior = votes if predictions is None else votes**vote_weight * predictions.clamp_min(1e-4) ** (1 - vote_weight)
-    posterior = prior * likelihood
-    certainty, classes = (posterior / posterior.sum(dim=1, keepdim=True)).max(dim=1)
-    agreed = (votes * likelihood).argmax(dim=1) == classes
-    if predictions is not None:
-        agreed &= predictions.argmax(dim=1) == classes
+    votes = opinions.votes
+    certainty, classes = opinions.posterior(vote_weight=vote_weight).max(dim=1)
+    agreed = (votes * opinions.likelihood).argmax(dim=1) == classes
+    if opinions.predictions is not None:
+        agreed &= (opinions.predictions * opinions.likelihood).argmax(dim=1) == classes
     chosen = agreed & (certainty > sure)
     least = max(1, len(votes) // (_LEAST * votes.shape[1]))
     for label in range(votes.shape[1]):

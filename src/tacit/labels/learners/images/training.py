@@ -1,85 +1,78 @@
-"""Train on what neighbors and network agree on, and ask the neighbors again as the network learns."""
+"""Train on what neighbors and network agree on, ask again as the network learns, and start over with the answers."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
-from torch.nn import functional
 
-from tacit.labels.learners.images.device import compiled, laid_out
+from tacit.labels.learners.images.evidence import LabelEvidence
+from tacit.labels.learners.images.learner import ImageLearner
 from tacit.labels.learners.images.network import ImageNetwork
-from tacit.labels.learners.images.targets import AgreedTargets, choose_targets
-from tacit.labels.learners.images.views import plain_views, strong_views, weak_views
+from tacit.labels.learners.images.reading import read_images
+from tacit.labels.learners.images.targets import AgreedTargets, Opinions, choose_targets
 from tacit.labels.learners.images.votes import nearest_rows, vote
-from tacit.labels.learners.network.device import bfloat16
 
-__all__ = ["LabelEvidence", "VotedTraining", "read_images"]
-
-_READ_IMAGES = 2500
-_TRUSTED = 0.95  # a weak view's class is a target where the averaged network is this sure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelEvidence:
-    """Each image's released label, -1 where there is none, and P(released | true)."""
-
-    outputs: Tensor
-    transition: Tensor
-
-    def to(self, device: torch.device) -> LabelEvidence:
-        """Return the same on a device."""
-        return LabelEvidence(outputs=self.outputs.to(device), transition=self.transition.to(device))
-
-    @property
-    def likelihood(self) -> Tensor:
-        """P(own released label | class), a line per image; 1 where nothing was released."""
-        known = (self.outputs >= 0)[:, None]
-        return torch.where(known, self.transition[:, self.outputs.clamp_min(0)].T, 1.0)
+__all__ = ["VotedTraining"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotedTraining:
     """SGD on strong views, mixed in pairs, of rows that neighbors and an averaged network agree on.
 
-    Rows that they do not agree on are trained to look like their own weak views. Neighbors vote with released labels
-    only, in the averaged network's features: without that anchor, a network that learns from itself collapses.
+    Any row is also trained on what neighbors, its released label and the averaged network together are sure of, and on
+    looking like its own weak view. Neighbors vote with released labels only, in the averaged network's features:
+    without that anchor, a network that learns from itself collapses. A network repeats what it was taught about the
+    rows that it was trained on, so it is trained more than once, each time from the representation, and each begins
+    with the targets on which the one before agrees.
 
     Parameters
     ----------
+    generations
+        How often the network is trained, from the representation.
     epochs
-        Passes over the images; each draws two strong views of a target, and one strong and one weak view of any image.
+        Passes over the images in a generation; each draws two strong views of a target, and one strong and one weak
+        view of any image.
     batch_size
         Targets per step.
     renewals
-        How often neighbors and targets are renewed; the first votes, by the representation, hold for a twelfth of the
-        time.
+        How often neighbors and targets are renewed in a generation.
+    first_share, later_share
+        The share of the first and of a later generation for which the targets hold that it begins with.
     neighbors
         How many vote, at most a tenth of the rows.
     rate, decay
         Of Nesterov's SGD with momentum 0.9, along half a cosine.
+    keep
+        Of the averaged network, in a step.
     sure, vote_weight
         As in :func:`choose_targets`.
+    trusted
+        Any row whose class is this sure is trained on it.
 
     References
     ----------
-    Feng, Tzimiropoulos and Patras (2022), SSR, Algorithm 1, for relabeling, selection and mixing; Sohn et al. (2020),
-    FixMatch, for weak and strong views. Votes by the known transition are ours.
+    Feng, Tzimiropoulos and Patras (2022), SSR, Algorithm 1, for relabeling, selection, mixing and consistency; Sohn et
+    al. (2020), FixMatch, for weak and strong views. Votes and likelihoods by the known transition, and generations that
+    begin with agreed targets, are ours.
     """
 
-    epochs: float = 200.0
+    generations: int = 2
+    epochs: float = 115.0
     batch_size: int = 512
-    renewals: int = 40
+    renewals: int = 30
+    first_share: float = 0.04
+    later_share: float = 0.25
     neighbors: int = 300
     rate: float = 0.06
     decay: float = 5e-4
-    sure: float = 0.75
+    keep: float = 0.999
+    sure: float = 0.6
     vote_weight: float = 0.3
+    trusted: float = 0.95
 
     def train(
         self,
@@ -90,124 +83,40 @@ class VotedTraining:
         *,
         rng: np.random.Generator,
         progress: Callable[[int, int], None],
+        watch: Callable[[AgreedTargets, Opinions], None] = lambda *_: None,
     ) -> ImageNetwork:
-        """Train on images of bytes; return the network averaged over the last steps.
+        """Train on images of bytes; return the last generation's network averaged over its last steps.
 
         Parameters
         ----------
         features
             The images in the representation, for the first votes.
+        watch
+            Called with the targets at each renewal, and the opinions that they were chosen by.
         """
-        average = copy.deepcopy(network).requires_grad_(False)
-        learner = _Learner(self, images, network, average, steps=self._steps(len(images)))
-        first = vote(nearest_rows(features, count=self._count(len(images))), released.outputs, released.transition)
-        every = max(1, learner.steps // self.renewals)
-        for step in range(learner.steps):
-            if step % every == 0:
-                targets = self._targets(images, average, released, first, share=step / learner.steps)
-            mixing = float(rng.beta(4, 4))
-            learner.step(targets, step, mixing=max(mixing, 1 - mixing))
-            progress(step + 1, learner.steps)
-        return average
+        beginning = copy.deepcopy(network.state_dict())
+        learner = ImageLearner(
+            images, network, size=min(self.batch_size, len(images)), keep=self.keep, trusted=self.trusted,
+            anchor_weight=self.vote_weight,
+        )  # fmt: skip
+        opinions = self._ask(features, None, released)
+        steps = max(1, round(self.epochs * len(images) / self.batch_size))
+        for generation in range(self.generations):
+            learner.begin(beginning, rate=self.rate, decay=self.decay, steps=steps)
+            done, held = generation * steps, steps * (self.later_share if generation else self.first_share)
+            for step in range(steps):
+                if step % max(1, steps // self.renewals) == 0:
+                    if step > held:
+                        opinions = self._ask(*read_images(learner.average, images), released)
+                    targets = choose_targets(opinions, sure=self.sure, vote_weight=self.vote_weight)
+                    watch(targets, opinions)
+                learner.step(targets, opinions, step, mixing=float(rng.beta(4, 4)))
+                progress(done + step + 1, self.generations * steps)
+            opinions = self._ask(*read_images(learner.average, images), released)
+        return learner.average
 
-    def _steps(self, rows: int) -> int:
-        return max(1, round(self.epochs * rows / self.batch_size))
-
-    def _count(self, rows: int) -> int:
-        return max(1, min(self.neighbors, rows // 10))
-
-    def _targets(
-        self, images: Tensor, average: ImageNetwork, released: LabelEvidence, first: Tensor, *, share: float
-    ) -> AgreedTargets:
-        votes, predictions = first, None
-        if share > 1 / 12:
-            features, predictions = read_images(average, images)
-            near = nearest_rows(features, count=self._count(len(images)))
-            votes = vote(near, released.outputs, released.transition)
-        return choose_targets(votes, predictions, released.likelihood, sure=self.sure, vote_weight=self.vote_weight)
-
-
-class _Learner:
-    """One step after the other, with the average of all."""
-
-    def __init__(
-        self, how: VotedTraining, images: Tensor, network: ImageNetwork, average: ImageNetwork, *, steps: int
-    ) -> None:
-        self.how, self.images, self.network, self.average, self.steps = how, images, network, average, steps
-        decays = [one for one in network.parameters() if one.ndim > 1]
-        others = [one for one in network.parameters() if one.ndim <= 1]
-        self.optimizer = torch.optim.SGD(
-            [{"params": decays, "weight_decay": how.decay}, {"params": others, "weight_decay": 0.0}],
-            lr=how.rate,
-            momentum=0.9,
-            nesterov=True,
-        )
-        device = images.device
-        self.call = compiled(network, device)
-        self.strong, self.weak = compiled(strong_views, device), compiled(weak_views, device)
-
-    def step(self, targets: AgreedTargets, step: int, *, mixing: float) -> None:
-        share = step / self.steps
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.how.rate * min(1.0, share / 0.02 + 0.05) * (1.01 + 0.98 * math.cos(math.pi * share)) / 2
-        self.network.train()
-        loss = self._loss(targets, share, mixing)
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(loss)
-        self.optimizer.step()
-        self._average(min(0.999, (step + 1) / (step + 20)))
-
-    def _loss(self, targets: AgreedTargets, share: float, mixing: float) -> Tensor:
-        """The loss of mixed targets, and of any images that should look like their weak views."""
-        size = min(self.how.batch_size, len(self.images))
-        mixed, classes = self._mixed(*targets.draw(size), mixing)
-        others = self.images[torch.randint(len(self.images), (size,), device=self.images.device)]
-        weak_logits, weak_projections = self._look_again(others)
-        with bfloat16(self.images.device):
-            _, logits, projections = self.call(laid_out(torch.cat([mixed, self.strong(others)])))
-            predicted = self.network.prediction(projections[2 * size :])
-        supervised = -(logits[: 2 * size].float().log_softmax(dim=1) * classes).sum(dim=1).mean()
-        alike = functional.cosine_similarity(predicted.float(), weak_projections, dim=1).mean()
-        certainty, told = weak_logits.softmax(dim=1).max(dim=1)
-        followed = functional.cross_entropy(logits[2 * size :].float(), told, reduction="none")
-        late = min(1.0, max(0.0, 10 * share - 1))
-        loss: Tensor = supervised - 0.5 * alike + late * (followed * (certainty > _TRUSTED)).mean()
-        return loss
-
-    def _mixed(self, rows: Tensor, classes: Tensor, mixing: float) -> tuple[Tensor, Tensor]:
-        """Two strong views of each target, mixed with others."""
-        seen = self.strong(self.images[rows.repeat(2)])
-        wanted = functional.one_hot(classes.repeat(2), self.network.head.out_features).float()
-        order = torch.randperm(len(seen), device=seen.device)
-        return mixing * seen + (1 - mixing) * seen[order], mixing * wanted + (1 - mixing) * wanted[order]
-
-    @torch.no_grad()
-    def _look_again(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the averaged network's logits and projections of weak views."""
-        self.average.train()
-        with bfloat16(images.device):
-            _, logits, projections = self.average(laid_out(self.weak(images)))
-        return logits.float(), projections.float()
-
-    @torch.no_grad()
-    def _average(self, keep: float) -> None:
-        for mine, theirs in (
-            (self.average.parameters(), self.network.parameters()),
-            (self.average.buffers(), self.network.buffers()),
-        ):
-            pairs = [(one, two) for one, two in zip(mine, theirs, strict=True) if one.is_floating_point()]
-            torch._foreach_lerp_([one for one, _ in pairs], [two for _, two in pairs], 1 - keep)
-
-
-@torch.no_grad()
-def read_images(network: ImageNetwork, images: Tensor) -> tuple[Tensor, Tensor]:
-    """Return features and probabilities of images of bytes, averaged over both mirror images."""
-    network.eval()
-    features, probabilities = [], []
-    for batch in torch.split(images, _READ_IMAGES):
-        seen = plain_views(batch)
-        with bfloat16(images.device):
-            one, other = network(laid_out(seen)), network(laid_out(seen.flip(3)))
-        features.append(one[0].float() + other[0].float())
-        probabilities.append((one[1].float().softmax(dim=1) + other[1].float().softmax(dim=1)) / 2)
-    return torch.cat(features), torch.cat(probabilities)
+    def _ask(self, features: Tensor, predictions: Tensor | None, released: LabelEvidence) -> Opinions:
+        """Let the neighbors in these features vote."""
+        near = nearest_rows(features, count=max(1, min(self.neighbors, len(features) // 10)))
+        votes = vote(near, released.outputs, released.transition)
+        return Opinions(votes=votes, predictions=predictions, likelihood=released.likelihood)
