@@ -52,6 +52,7 @@ def test_the_readme_says_what_was_measured():
     rows = (
         [measured(images, start=f"cifar10|given|{epsilon}|") for epsilon in ("0.5", "1", "2", "3")],
         [measured(images, start=f"cifar10|recipe|{epsilon}|", seeds=1) for epsilon in ("0.5", "1", "2", "3")],
+        [measured("labels_own_images.json", start=f"cifar10|{epsilon}|", seeds=1) for epsilon in ("1", "3")],
         [measured(texts, start=f"both|recipe|{epsilon}|") for epsilon in ("0.3", "0.5", "0.8")],
     )
     for row in rows:

@@ -88,9 +88,10 @@ def numbers(**changes):
 def with_points(package, monkeypatch):
     """Let the page see these points on images and no others."""
 
-    def put(points, *, tried=()):
+    def put(points, *, tried=(), own=()):
         items, real = package("page.items"), package("page.items").read
         seen = {"labels_images.json": {"points": points}, "labels_images_tried.json": {"points": dict(tried)}}
+        seen["labels_own_images.json"] = {"points": dict(own)}
         for name in ("retraining_images", "retraining_goals"):
             module = package(f"page.{name}")
             monkeypatch.setattr(module, "read", lambda file: seen[file] if file in seen else real(file))
@@ -184,8 +185,11 @@ def test_goals_that_need_outside_data_are_counted_apart(with_points):
         "cifar10|given|1|0": {"accuracy": 0.9, "seconds": 3.0, "settings": {"encoder": "lite2"}},
         "cifar10|recipe|2|0": {"accuracy": 0.93, "seconds": 3.0},
     }
-    (words,) = (line for line in with_points(points)["past the tables"].body if line.startswith("Goals reached"))
-    assert "5 of 5 measured; without outside data 1 of 2." in words  # with the three on texts
+    product = {"cifar10|1|0": {"accuracy": 0.91, "seconds": 3.0, "representation": {"seconds": 2.0}}}
+    for own, counts in (({}, "1 of 2"), (product, "2 of 2")):
+        body = with_points(points, own=own)["past the tables"].body
+        (words,) = (line for line in body if line.startswith("Goals reached"))
+        assert f"5 of 5 measured; without outside data {counts}." in words  # with the three on texts
 
 
 def test_the_width_figure_divides_by_n_less_1_and_adds_up_no_shared_seconds(package):

@@ -23,6 +23,7 @@ BARE = (
     "tacit.labels.mechanisms",
     "tacit.labels.fitting",
     "tacit.labels.learners",
+    "tacit.labels.learners.images",
     "tacit.labels.learners.network",
 )
 ABSENT = ("sklearn", "pyarrow", "dp_accounting")  # what the modules used here import and never call
@@ -38,7 +39,7 @@ class _Absent(ModuleType):
         def missing(*_: object, **__: object) -> Any:
             raise ModuleNotFoundError(f"{self.__name__}.{name} is not installed here")
 
-        return missing
+        return type(name, (), {"__init__": missing})
 
 
 class _AbsentFinder:

@@ -1,0 +1,46 @@
+"""The benchmark on CIFAR-10's own images: a tiny run on made-up ones, and what the page says of the real one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from benchmarks import labels_own_images as benchmark
+
+PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
+
+
+def test_it_measures_and_keeps_every_epsilon(tmp_path, capsys):
+    out, kept = tmp_path / "out.json", tmp_path / "representation.pt"
+    small = ["--made-up", "40", "--quick", "--width", "1", "--representation-epochs", "1", "--epochs", "0.5"]
+    for epsilon in ("1", "3"):
+        files = ["--representation", str(kept), "--out", str(out), "--device", "cpu"]
+        benchmark.main([*small, *files, "--epsilon", epsilon])
+    assert "epsilon 3 seed 0" in capsys.readouterr().out
+    points = json.loads(out.read_text())["points"]
+    assert set(points) == {"cifar10|1|0", "cifar10|3|0"}
+    for point in points.values():
+        assert 0 <= point["accuracy"] <= 1
+        assert point["renewals"]
+        assert str(tmp_path) not in point["command"]
+    assert points["cifar10|1|0"]["representation"] == points["cifar10|3|0"]["representation"], "learned once"
+
+
+def test_it_trains_for_as_long_as_it_may(tmp_path, capsys):
+    files = ["--representation", str(tmp_path / "kept.pt"), "--out", str(tmp_path / "out.json"), "--device", "cpu"]
+    small = ["--made-up", "40", "--quick", "--width", "1", "--representation-epochs", "1", "--seconds", "2"]
+    benchmark.main([*files, *small])
+    assert "s a step" in capsys.readouterr().out
+
+
+def test_the_page_says_what_was_measured():
+    points = json.loads(benchmark.OUT.read_text(encoding="utf-8"))["points"]
+    for point in points.values():
+        first, last = point["renewals"][0], point["renewals"][-1]
+        shares = (point["released_right"], first["votes_right"], last["targets_right"], last["targets"])
+        start = f"| {point['epsilon']:g} | {100 * point['accuracy']:.1f} ("
+        (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(start))
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert cells[2:] == [f"{point['seconds']:.0f}", *(f"{100 * share:.1f}" for share in shares)]
