@@ -5,7 +5,7 @@
 
 The representation is made where FILE does not have it yet, and is the same for every epsilon. The accuracy is that of
 the last epoch on the test images, which nothing else looks at. How many targets have their true class is noted for the
-reader; nothing depends on it. It runs where most of tacit's dependencies are missing.
+reader; nothing in a run depends on it. It runs where most of tacit's dependencies are missing.
 """
 
 from __future__ import annotations
