@@ -303,7 +303,7 @@ _PRINTED = {
         (
             "Theorem 4.2",
             "with delta_x + 1",
-            "tests/models/test_theory_orthogonal.py",
+            "tests/papers/margin_membership/test_orthogonal.py",
             "test_theorem_42_needs_the_one_beside_delta",
         ),
         (
@@ -327,19 +327,19 @@ _PRINTED = {
         (
             "Lemma B.1",
             "false as printed",
-            "tests/models/test_theory_orthogonal.py",
+            "tests/papers/margin_membership/test_orthogonal.py",
             "test_lemma_b1_as_printed_is_false",
         ),
         (
             "Lemma B.2",
             "false as printed",
-            "tests/models/test_theory_orthogonal.py",
+            "tests/papers/margin_membership/test_orthogonal.py",
             "test_lemma_b2_as_printed_is_false",
         ),
         (
             "Remarks B.5 and B.6",
             "m > 0.8104; no factor z",
-            "tests/models/test_theory_orthogonal.py",
+            "tests/papers/margin_membership/test_orthogonal.py",
             "test_remarks_b5_and_b6",
         ),
         (
