@@ -61,6 +61,8 @@ def advise(finding: Finding, plan: Plan) -> str:
 
 def _lower(finding: Finding, epsilon: float) -> str:
     """Return how a release comes below its limit."""
+    if finding.follows_order:
+        return "release the rows in random order (shuffle = true): neighbors reveal each other's labels at any epsilon"
     most = math.log(finding.limit)
     more = "audit more rows, or " if finding.state is State.UNKNOWN else ""
     if epsilon >= most:

@@ -8,7 +8,7 @@ from datetime import date
 from types import MappingProxyType
 
 from tacit.audit.numeric_label import NumericLabel
-from tacit.audit.suggestions import Suggestions
+from tacit.audit.suggestions import RowOrder, Suggestions
 from tacit.privacy.plan import SURFACES, check_surfaces
 from tacit.privacy.rounding import check_epsilon
 from tacit.privacy.words import counted
@@ -31,6 +31,7 @@ def draft_plan(
     surfaces: Sequence[str] = SURFACES,
     epsilon: float = 1.0,
     public: str | None = None,
+    order: RowOrder = RowOrder.RANDOM,
 ) -> str:
     """Return the text of a commented ``tacit.toml`` that plans one release on each surface.
 
@@ -50,6 +51,8 @@ def draft_plan(
         Of each release: for one label, or one record.
     public
         The public table that ranges and words come from; None: they come from the private rows.
+    order
+        Whether labels follow the order of the rows, and can be released in another one.
 
     Examples
     --------
@@ -67,7 +70,7 @@ def draft_plan(
     columns = found.features_used
     own = _of_classes() if numeric is None else _of_numbers(numeric)
     parts = {
-        "labels": _LABELS.format(e=e, **own),
+        "labels": _LABELS.format(e=e, order=_ORDERS[order], **own),
         "bags": _bags(found, e, own, rows=rows),
         "features": _FEATURES.format(
             e=e, features=_listed(columns), select=min(_SELECTED, len(columns)), declared=declared, **own
@@ -102,8 +105,19 @@ per_day = 5  # submissions per team and day: how long an attack on scores takes
 )
 _LABELS = """\
 [[labels]]  # every row's label, randomized
-{values}epsilon = {e}  # for one label: smaller is safer, below 1 is strong
+{values}{order}epsilon = {e}  # for one label: smaller is safer, below 1 is strong
 """
+_ORDERS = {
+    RowOrder.RANDOM: "",
+    RowOrder.SHUFFLED: (
+        "shuffle = true  # the labels follow the order of the rows, which reveals them at any epsilon\n"
+        'features = "all"  # released beside the labels, so that recipients can match them to rows\n'
+    ),
+    RowOrder.KEPT: (
+        "# the labels follow the order of the rows, which reveals them at any epsilon: put the rows of the table in\n"
+        "# random order first (no columns tell them apart, so that labels in random order would match no row)\n"
+    ),
+}
 _BAGS = """\
 [[bags]]  # label totals of the rows that share these columns
 by = [{by}]

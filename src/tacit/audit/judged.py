@@ -65,13 +65,19 @@ class Judged(Record):
         return (*self.leak.changes, *(group for group in self.groups if group.odds_interval.low >= self.limit))
 
     @property
+    def follows_order(self) -> bool:
+        """Whether the attack read labels off the order of the rows, which no guarantee for one label limits."""
+        return "with_order" in self.leak.facts
+
+    @property
     def measured(self) -> State:
         """What the attack and the guarantee decide."""
         if self.broken:
             return State.VIOLATED
         if self.certain:
             return State.DETERMINED
-        return state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
+        state = state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
+        return State.UNKNOWN if state is State.GUARANTEED and self.follows_order else state
 
     @property
     def state(self) -> State:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -17,12 +18,38 @@ from tacit.audit.typical import typical_values
 from tacit.data import Encoder
 from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
 from tacit.data.encoder.kinds import days_of, numbers_of
+from tacit.labels.releases.row_order import follows_order
 
-__all__ = ["Suggestions", "suggest_label"]
+__all__ = ["RowOrder", "Suggestions", "suggest_label"]
 
 _FEW = 20
 _LEAST_ROWS = 10  # of a word that a plan names
 _LEAST_BAG = 30  # rows: half of the table is protected, and a bag must have enough of them
+
+
+class RowOrder(Enum):
+    """The order in which labels are released, by what the order of the rows says about them."""
+
+    RANDOM = "nothing: as they are"
+    SHUFFLED = "labels follow it: in random order, matched to rows by their columns"
+    KEPT = "labels follow it, and no columns tell the rows apart"
+
+    @classmethod
+    def of(cls, table: pa.Table, label: str) -> RowOrder:
+        """Survey the labels, and whether other columns distinguish the rows.
+
+        Examples
+        --------
+        >>> table = pa.table({"id": range(90), "age": [40] * 90, "ill": ["no"] * 60 + ["yes"] * 30})
+        >>> RowOrder.of(table, "ill").name, RowOrder.of(table.drop_columns("id"), "ill").name
+        ('SHUFFLED', 'KEPT')
+        """
+        if not follows_order(table[label]):
+            return cls.RANDOM
+        others = table.drop_columns(label)
+        flat = all(not pa.types.is_nested(field.type) for field in others.schema)
+        apart = flat and others.group_by(others.column_names).aggregate([]).num_rows == table.num_rows
+        return cls.SHUFFLED if apart else cls.KEPT
 
 
 def suggest_label(table: pa.Table) -> str:

@@ -66,7 +66,7 @@ def init(
     from tacit.audit.draft import draft_plan
     from tacit.audit.numeric_label import NumericLabel
     from tacit.audit.source import check_size, source_from_file
-    from tacit.audit.suggestions import Suggestions, suggest_label
+    from tacit.audit.suggestions import RowOrder, Suggestions, suggest_label
     from tacit.data import open_table, read_rows
     from tacit.data.names import check_present
     from tacit.privacy.files import write_atomically
@@ -83,6 +83,7 @@ def init(
     shown = read_rows(open_table(public)) if public else rows
     numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
     suggested = Suggestions(table=shown, features=known, chosen=True, public=public is not None)
+    order = RowOrder.of(rows, label)
     text = draft_plan(
         suggested,
         file=_seen_from(data, out),
@@ -93,12 +94,13 @@ def init(
         surfaces=chosen,
         epsilon=strength,
         public=public,
+        order=order,
     )
     with write_atomically(out, force=force, over=PLAN) as file:
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
-        decided["clipped"] = suggested.clipped
+        decided |= {"clipped": suggested.clipped, "order": order.name.lower()}
         amount = None if numeric is None else asdict(numeric)
         typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
         return
@@ -108,6 +110,9 @@ def init(
         typer.echo(f"Left out: {name} ({why}).")
     for name, count in suggested.clipped.items():
         typer.echo(f"Clipped: {name} ({counted(count, 'value')} far from the rest; declare its public range).")
+    if order is not RowOrder.RANDOM:
+        remedy = "the plan shuffles them" if order is RowOrder.SHUFFLED else "put the rows in random order first"
+        typer.echo(f"Follows the order of the rows, which reveals it at any epsilon: {label} ({remedy}).")
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
 
 

@@ -9,9 +9,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["OrderSurvey"]
+__all__ = ["OrderSurvey", "follows_order"]
 
 _SURE = 6.0  # standard deviations from what a random order has
+
+
+def follows_order(labels: pa.ChunkedArray) -> bool:
+    """Return whether labels follow the order of their rows.
+
+    Examples
+    --------
+    >>> follows_order(pa.chunked_array([["no"] * 50 + ["yes"] * 50]))
+    True
+    >>> follows_order(pa.chunked_array([["no", "yes"] * 50]))
+    False
+    """
+    survey = OrderSurvey()
+    for chunk in labels.chunks:
+        survey.add(chunk)
+    return survey.follows(labels.drop_null().value_counts().field("counts").to_numpy())
 
 
 class OrderSurvey:
