@@ -52,7 +52,7 @@ class Plan(BasePlan):
         default_factory=dict,
         metadata=about(
             "Where a numeric column is cut: half-open buckets from each edge to the next.",
-            rule=f"COL=NUMBER,... with at most {MOST_CLASSES:,} numbers",
+            rule=f"COLUMN=NUMBER,NUMBER,... with at most {MOST_CLASSES:,} numbers",
             holds=lambda edges: all(len(numbers) <= MOST_CLASSES for numbers in edges.values()),
         ),
     )

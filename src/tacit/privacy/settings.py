@@ -317,7 +317,7 @@ def _read_mapping(inner: Any, value: object) -> Mapping[str, Any]:  # noqa: ANN4
             raise UnreadableValue("COLUMN=NUMBER,NUMBER,...")
         names = [name.strip() for name, _, _ in pairs]
         if len(set(names)) < len(names):
-            raise UnreadableValue("given once for each column")
+            raise InvalidInput(f"must be given once for each column, got {value!r}")
         value = {name.strip(): numbers for name, _, numbers in pairs}
     return FrozenMapping({str(name): _read(inner, numbers) for name, numbers in value.items()})
 

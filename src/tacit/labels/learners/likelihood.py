@@ -80,8 +80,9 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     >>> coin = RandomizedResponse(epsilon=1.0, classes=2)
     >>> released = coin.randomize(y, rng=rng)
     >>> model = LikelihoodRegression(random_state=0).fit_likelihoods(X, coin.transition().T[released])
-    >>> 2 * (model.coef_[1] - model.coef_[0]).round(0) / 2
-    array([1., 0.])
+    >>> first, second = model.coef_[1] - model.coef_[0]
+    >>> bool(first > 0.5), bool(abs(second) < 0.25)
+    (True, True)
     """
 
     def __init__(
