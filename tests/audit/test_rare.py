@@ -63,6 +63,6 @@ def test_a_strong_guarantee_of_many_rows_is_shown_to_be_below(audit):
 
 @pytest.mark.parametrize(("epsilon", "state"), [(0.5, State.GUARANTEED), (2.5, State.UNKNOWN)])
 def test_too_few_rows_pass_by_guarantee_alone(audit, epsilon, state):
-    run = audit(300, 12, epsilon)
+    run = audit(300, 4, epsilon)
     assert run.findings[0].state is state
     assert bool(faults(run, Limits(odds=10))) == (state is State.UNKNOWN)

@@ -22,7 +22,7 @@ def rows(summary):
 def test_each_release_has_its_row_with_the_answer_and_its_reason(result):
     summary = unescape(render_summary(result))
     assert len(rows(summary)) == len(result.findings) == 3
-    assert [finding.answer for finding in result.findings] == ["yes", "no", "yes"]
+    assert [finding.answer for finding in result.findings] == ["no", "no", "yes"], "the rows of Titanic are sorted"
     for finding, row in zip(result.findings, rows(summary), strict=True):
         assert f"| {finding.answer} | {finding.reason} |" in row
     assert f"| labels | {result.findings[0].setting} | epsilon 1 for one label |" in rows(summary)[0]
@@ -32,7 +32,7 @@ def test_each_release_has_its_row_with_the_answer_and_its_reason(result):
 
 
 def test_what_is_below_the_limit_may_be_handed_out(result):
-    quiet = replace(result, findings=result.findings[:1], planned=1)
+    quiet = replace(result, findings=result.findings[2:], planned=1)
     assert "The planned release may be handed out." in render_summary(quiet)
 
 
@@ -49,7 +49,7 @@ def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
 def test_names_from_the_data_are_text(result):
     name = "a | b\n<img src=x> [link](http://x) `code` **bold** $x$ \\"
     summary = render_summary(
-        replace(result, findings=(replace(result.findings[0], setting=name),), totals=()), faults=[name]
+        replace(result, findings=(replace(result.findings[2], setting=name),), totals=()), faults=[name]
     )
     (row,) = rows(summary)
     assert row.count("|") == 7, "six cells"

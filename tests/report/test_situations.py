@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "report_pages.py"
 SAID = {
     "nothing-leaks": ("yes", "All 2 planned releases may be handed out."),
     "one-leaks": ("no", "Do not hand out bags: totals by age, region, exact."),
-    "too-weak": ("no", "Do not hand out labels: randomized response, epsilon 5."),
+    "too-weak": ("no", "Do not hand out labels: randomized response, epsilon 8."),
     "too-few-rows": ("unknown", "Not known yet whether to hand out labels: randomized response, epsilon 2.5."),
     "no-utility": ("unknown", "The planned release is below the limit, but has no utility."),
     "partial": ("unknown", "So far 1 of 2 planned releases may be handed out; the rest was not audited."),
