@@ -434,3 +434,26 @@ def test_the_owner_is_warned_where_labels_follow_the_order(labels, options):
     shuffled = protect(sorted_rows, replace(plan, shuffle=True), rng=rng)
     assert not shuffled.follows_order
     assert "order" not in str(shuffled.header.to_json().get("settled"))
+
+
+WHO = [number // 2 for number in range(100)]
+STAGED = {"mechanism": "staged", "features": ("extra",)}
+
+
+@pytest.mark.parametrize(
+    ("extra", "fields", "rule"),
+    [
+        ([None, *WHO[1:]], {"person": "extra"}, "person must identify the person of every row, got 1 missing"),
+        ([[one] for one in WHO], {"person": "extra"}, "person must be a column of numbers or strings, got list<"),
+        ([[one] for one in WHO], STAGED, "features must leave out column 'extra', which is list<"),
+        (WHO, {**STAGED, "person": "extra"}, "features must name a column to use"),
+    ],
+)
+def test_a_column_that_cannot_be_used_is_refused_before_the_charge(extra, fields, rule, tmp_path):
+    labels = ["no", "yes"] * 50
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(labels, name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    table = pa.table({"extra": extra, "illness_secret": labels})
+    with pytest.raises(InvalidInput, match=rule):
+        protect(table, Plan(label="illness_secret", epsilon=1, **fields), payment=Payment(ledger=ledger))
+    assert ledger.statement("visits").spent == 0

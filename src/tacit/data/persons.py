@@ -17,7 +17,7 @@ from tacit.privacy.errors import InvalidInput
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["ROWS_PUBLIC", "draw_seed", "limit_rows", "limit_table"]
+__all__ = ["ROWS_PUBLIC", "check_person", "draw_seed", "limit_rows", "limit_table"]
 
 ROWS_PUBLIC = "how many rows each person has is public"
 """The assumption of a guarantee for persons: rows beyond the bound are left out, and the release shows how many."""
@@ -28,13 +28,23 @@ def draw_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**63))
 
 
+def check_person(person: pa.Array | pa.ChunkedArray) -> None:
+    """Raise if a column cannot identify the person of every row; before a charge, because a later error costs it."""
+    if pa.types.is_nested(person.type):
+        raise InvalidInput(
+            f"must be a column of numbers or strings, got {person.type}; make one column that identifies a person",
+            field="person",
+        )
+    if person.null_count:
+        raise InvalidInput(f"must identify the person of every row, got {person.null_count} missing", field="person")
+
+
 def limit_rows(person: pa.ChunkedArray, *, rows: int, seed: int) -> NDArray[np.int64]:
     """Return the numbers of at most ``rows`` rows of each person, chosen at random by a seed, in ascending order.
 
     Anyone who has the column finds the same rows again. The seed alone does not reveal how many there are.
     """
-    if person.null_count:
-        raise InvalidInput(f"must identify the person of every row, got {person.null_count} missing", field="person")
+    check_person(person)
     whose = person.combine_chunks().dictionary_encode().indices.to_numpy()
     draws = np.random.Philox(key=seed).random_raw(len(whose))  # raw draws stay the same from NumPy to NumPy
     by_person = np.lexsort((draws, whose))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.data.persons import draw_seed, limit_rows
+from tacit.data.persons import check_person, draw_seed, limit_rows
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.values import Coding
-from tacit.labels.plan import Plan
+from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import settle, try_out
 from tacit.labels.releases.label_counts import Counts, LabelCounts, count_labels
 from tacit.labels.releases.spark import Source, SparkSource
+
+if TYPE_CHECKING:
+    from tacit.data.encoder import Encoder
 
 __all__ = ["ChosenRows", "LabelSurvey"]
 
@@ -29,7 +32,7 @@ class ChosenRows(NamedTuple):
 
 
 class LabelSurvey:
-    """What the first reading finds: the classes, and how many labels each has.
+    """What the first reading finds: the classes, how many labels each has, and how features become numbers.
 
     While the labels are counted here, the ledger recognizes the rows, so a table is read once for both.
     """
@@ -41,6 +44,8 @@ class LabelSurvey:
         self.coding: Coding
         self._counts: Counts | None = None
         self._people: list[pa.RecordBatch] = []
+        self._features: list[pa.RecordBatch] = []
+        self.encoder: Encoder | None = None
 
     def complete(self) -> None:
         """Read the table, unless it was read to its end before."""
@@ -52,14 +57,28 @@ class LabelSurvey:
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, counting the labels on the way; raise if one cannot be released."""
-        plan, counts, self._people = self.plan, LabelCounts(self.plan), []
+        plan, counts, self._people, self._features = self.plan, LabelCounts(self.plan), [], []
         person = [] if plan.person is None or plan.person in self.columns else [plan.person]
         for batch in self.source.read([*self.columns, *person, plan.label]):
             counts.add(batch.column(plan.label))
             if plan.person is not None:
+                check_person(batch.column(plan.person))
                 self._people.append(batch.select([plan.person, plan.label]))
+            if plan.mechanism.needs_features:
+                self._features.append(batch.select(self.columns))
             yield batch
         self._take(counts)
+        if self._features:
+            self.encoder, self._features = self._fitted(pa.Table.from_batches(self._features)), []
+
+    def _fitted(self, rows: pa.Table) -> Encoder:
+        """How the features become numbers between stages; made before the charge, which an error would waste."""
+        from tacit.data.encoder import Encoder
+
+        names = [name for name in rows.column_names if name != self.plan.person]
+        encoder = Encoder.fitted(rows, names, chosen=self.plan.features != ALL)
+        encoder.check(rows.column_names)
+        return encoder
 
     def _take(self, found: LabelCounts) -> None:
         self.coding, counts = found.result()

@@ -158,20 +158,18 @@ def _randomized(
     tables = _chosen_rows(survey, chosen)
     for used in [pa.concat_tables(tables)] if mechanism.needs_features or plan.shuffle else tables:
         rows = used.select(survey.columns)
-        learner = _learner(plan, rows) if mechanism.needs_features else None
+        learner = _learner(survey, rows) if mechanism.needs_features else None
         drawn = mechanism.release(used[plan.label], rng=rng, learner=learner)
         released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
         shuffled = released.take(rng.permutation(released.num_rows)) if plan.shuffle else released
         yield from shuffled.combine_chunks().to_batches()
 
 
-def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
-    from tacit.data.encoder import Encoder
+def _learner(survey: LabelSurvey, rows: pa.Table) -> StageLearner:
     from tacit.labels.mechanisms.staged import StageLearner
 
-    columns = [name for name in rows.column_names if name != plan.person]
-    encoder = Encoder.fitted(rows, columns, chosen=plan.features != ALL)
-    return StageLearner(X=encoder.scaled(rows))
+    assert survey.encoder is not None
+    return StageLearner(X=survey.encoder.scaled(rows))
 
 
 def _chosen_rows(survey: LabelSurvey, chosen: ChosenRows | None) -> Iterator[pa.Table]:
