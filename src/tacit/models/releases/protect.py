@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tacit.data import as_ibis, open_table
+from tacit.data import open_table
 from tacit.data.encoder.planned import planned_features
 from tacit.data.locations import files_read
+from tacit.data.rows import read_batches
 from tacit.models.plan import Plan
 from tacit.models.points import TrainingPoints
 from tacit.models.releases.encoding import read_points
@@ -26,11 +27,13 @@ from tacit.privacy.targets import Overwrite, Target, check_target
 if TYPE_CHECKING:
     import ibis
     import numpy as np
-    import pyarrow as pa
 
+    from tacit.data.view import TableView
     from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
+
+_BATCH_ROWS = 1 << 16
 
 
 @checked(data="a model is trained on the table alone")
@@ -64,7 +67,7 @@ def protect(
     models by dp_sgd: epsilon 8, delta 1e-4 for one record
     """
     _check_out(plan, out, table, payment)
-    source = as_ibis(open_table(table))
+    source = open_table(table)
     rng = system_rng() if rng is None else rng
     points, encoder = read_points(source, plan, rng=rng)
     rows, classes = len(points.rows), list(points.classes)
@@ -97,20 +100,17 @@ def _check_out(plan: Plan, out: Target, table: object, payment: Payment | None) 
         raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
 
 
-def _request(plan: Plan, header: ReleaseHeader, source: ibis.Table) -> ReleaseRequest:
+def _request(plan: Plan, header: ReleaseHeader, source: TableView | ibis.Table) -> ReleaseRequest:
     """A ledger knows records by all columns of their table, and labels by the label."""
     records = isinstance(header.guarantee, Guarantee) and header.guarantee.unit == Unit.RECORD
     named = (*planned_features(plan, source.columns), plan.label, *([plan.person] if plan.person else []))
     columns = list(source.columns if records else named)
 
-    def rows() -> Iterator[pa.RecordBatch]:
-        yield from source.select(columns).to_pyarrow_batches()
-
     return ReleaseRequest(
         plan=plan,
         guarantee=header.guarantee,
         seeded=header.seeded,
-        rows=rows,
+        rows=partial(read_batches, source, columns=columns, batch_rows=_BATCH_ROWS),
         private=columns if records else [plan.label],
     )
 
