@@ -54,11 +54,11 @@ def limit_rows(person: pa.ChunkedArray, *, rows: int, seed: int) -> NDArray[np.i
 
 
 def limit_table(
-    table: TableView | ibis.Table, *, columns: Sequence[str], person: str, rows: int, rng: np.random.Generator
+    table: TableView | ibis.Table, *, columns: Sequence[str], person: str, rows: int, seed: int
 ) -> TableView:
-    """Return the columns of a table with at most ``rows`` rows of each person, drawn at random."""
+    """Return the columns of a table with at most ``rows`` rows of each person, drawn as by :func:`limit_rows`."""
     if not is_ordered(table):
         raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
-    read = read_rows(table, columns=[*columns, person])
-    used = limit_rows(read[person], rows=rows, seed=draw_seed(rng))
+    read = read_rows(table, columns=list(dict.fromkeys([*columns, person])))
+    used = limit_rows(read[person], rows=rows, seed=seed)
     return TableView.of_arrow(read.select(list(columns)).take(pa.array(used)))

@@ -11,14 +11,12 @@ import pyarrow as pa
 
 from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
-from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
-from tacit.data.persons import draw_seed, limit_rows
+from tacit.data.persons import draw_seed, limit_table
 from tacit.data.queries import count_rows, is_ordered
 from tacit.data.rows import read_batches
 from tacit.data.view import TableView
 from tacit.privacy.edge import Progress
-from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     import ibis
@@ -56,13 +54,16 @@ class PrivateRows:
         encoding = LabelEncoding.of_plan(plan, raw)
         for name in plan.columns:
             check_present(name, raw.columns, argument="person" if name == plan.person else "by")
-        seed = None if plan.person is None else draw_seed(rng)
+        used, seed, columns = raw, None, (plan.label, *plan.columns)
+        if plan.person is not None:  # whose column is public for the unit label, and alone decides which rows stay
+            seed = draw_seed(rng)
+            used = limit_table(raw, columns=columns, person=plan.person, rows=plan.rows_per_person, seed=seed)
         return cls(
             raw=raw,
-            table=encoding.apply(raw if seed is None else _limited(plan, raw, seed), beside=plan.columns),
+            table=encoding.apply(used, beside=plan.columns),
             encoding=encoding,
             person_seed=seed,
-            columns=(plan.label, *plan.columns),
+            columns=columns,
             progress=progress,
         )
 
@@ -82,12 +83,3 @@ class PrivateRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, as it was given."""
         yield from read_batches(self.raw, columns=self.columns, batch_rows=_BATCH_ROWS)
-
-
-def _limited(plan: Plan, raw: TableView | ibis.Table, seed: int) -> TableView | ibis.Table:
-    """Which rows stay depends on the person's column alone, which is public for the unit label."""
-    assert plan.person is not None
-    if not is_ordered(raw):
-        raise InvalidInput("requires a table with a row order: a file or a frame", field="person")
-    read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
-    return open_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed))))

@@ -17,7 +17,7 @@ from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import MISSING, Classes, as_column, missing_labels
 from tacit.data.encoder import ColumnRule
 from tacit.data.encoder.planned import declared_encoder
-from tacit.data.persons import limit_table
+from tacit.data.persons import draw_seed, limit_table
 from tacit.data.rows import parse_once, read_batches, read_rows
 from tacit.data.view import TableView, quoted
 from tacit.features.mechanisms.box import FeatureRanges
@@ -61,7 +61,8 @@ class FeatureTable:
         columns = [*encoder.columns(), plan.label]
         used = parse_once(table, source, columns=[*columns, *([] if plan.person is None else [plan.person])])
         if plan.person is not None:
-            used = limit_table(used, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
+            seed = draw_seed(rng)
+            used = limit_table(used, columns=columns, person=plan.person, rows=plan.rows_per_person, seed=seed)
         labels, rows = _labels(used, plan.label)
         classes = _classes(labels, plan)
         return cls(raw=table, table=used, encoder=encoder, plan=plan, classes=classes, rows=rows)

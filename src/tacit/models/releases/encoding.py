@@ -14,7 +14,7 @@ from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import Classes
 from tacit.data.encoder.planned import declared_encoder, planned_features
 from tacit.data.names import check_present
-from tacit.data.persons import limit_table
+from tacit.data.persons import draw_seed, limit_table
 from tacit.models.plan import Plan
 from tacit.models.points import TrainingPoints
 from tacit.models.releases.release import Release
@@ -37,7 +37,8 @@ def read_points(
     names = planned_features(plan, table.columns)
     columns = [*names, plan.label]
     if plan.person is not None:
-        table = limit_table(table, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
+        seed = draw_seed(rng)
+        table = limit_table(table, columns=columns, person=plan.person, rows=plan.rows_per_person, seed=seed)
     rows = read_rows(table, columns=columns)
     encoder = declared or Encoder.fitted(
         rows, names, chosen=bool(plan.features), ranges=plan.ranges, categories=plan.categories
