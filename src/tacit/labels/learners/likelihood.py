@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from tacit.labels.mechanisms.shares import unfold
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LikelihoodRegression", "NoSignalWarning"]
@@ -306,14 +307,8 @@ class _Released:
 
 
 def _rates(likelihood: Array, weights: Array) -> Array:
-    """The class shares that make the release likeliest, by expectation maximization."""
+    """The class shares that make the release likeliest."""
     distinct, place = np.unique(likelihood, axis=0, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=weights)
-    shares = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
-    for _ in range(1000):
-        joint = distinct * shares
-        new = counts @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), _TINY)) / counts.sum()
-        moved, shares = float(np.abs(new - shares).max()), new
-        if moved < 1e-8:
-            break
-    return np.asarray(shares)
+    even = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    return np.asarray(unfold(counts[None] / counts.sum(), transition=distinct.T, start=even, steps=1000)[0])
