@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ import typer
 from tacit.cli.options import AsJson, naming
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.table import Table
 
     from tacit.privacy.guarantee import Guarantee
@@ -261,18 +263,19 @@ def _part(text: str) -> DataSetPart:
     return DataSetPart(name=name, rows=range(int(limits[0]), int(limits[1])))
 
 
-def _columns(source: str, names: list[str] | None) -> object:
-    from tacit.data import as_ibis, open_table
+def _columns(source: str, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    from tacit.data import open_table
+    from tacit.data.rows import read_batches
     from tacit.privacy.errors import InvalidInput
 
     with naming("table"):
-        table = as_ibis(open_table(source))
+        table = open_table(source)
     unknown = [name for name in names or [] if name not in table.columns]
     if unknown:
         raise InvalidInput(f"must be one of {', '.join(table.columns)}, got {', '.join(unknown)}", field="column")
     if len(set(names or [])) < len(names or []):
         raise InvalidInput(f"must name each column once, got {', '.join(names or [])}", field="column")
-    return table.select(*names) if names else table
+    return read_batches(table, columns=names or table.columns, batch_rows=1 << 16)
 
 
 def _open(location: str) -> Ledger:
