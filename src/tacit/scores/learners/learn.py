@@ -216,5 +216,5 @@ def _names(release: Release, given: Sequence[object]) -> list[str]:
 
 def _measure(release: Release) -> str:
     """The name of the values that are compared."""
-    squares = release.metric.name == "rmse" and release.settled["noise_scale"] > 0
+    squares = release.metric.root and release.settled["noise_scale"] > 0
     return "the mean squared error" if squares else release.metric.title

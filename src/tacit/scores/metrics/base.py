@@ -71,6 +71,9 @@ class Metric(ABC):
     additive: ClassVar[bool] = True
     """Whether the score is a (finished) mean of one term per row, so that a label moves one term."""
 
+    root: ClassVar[bool] = False
+    """Whether the score is the root of the mean of its terms, on which noise is drawn."""
+
     per_class: ClassVar[bool] = False
     """Whether a row of more than two classes is predicted by one number for each."""
 

@@ -85,6 +85,7 @@ class Rmse(Mae):
 
     name: ClassVar[str] = "rmse"
     title = "the root mean squared error"
+    root: ClassVar[bool] = True
 
     @property
     def term_bounds(self) -> tuple[float, float]:

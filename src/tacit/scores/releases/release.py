@@ -93,7 +93,7 @@ class Release(releases.Release):
         said = f"{title} {scores}" if scores else f"An offer of {self.metric.title}"
         lines = [f"{said} on {counted(self.rows, 'row')}; {order} is better."]
         if scale := self.settled["noise_scale"]:
-            of = "mean of the squared errors" if self.metric.name == "rmse" else "score"
+            of = "mean of the squared errors" if self.metric.root else "score"
             lines.append(f"Noise of scale {scale:.3g} on the {of}.")
         lines += self._notes_on_persons()
         kept = "" if isinstance(self.guarantee, Guarantee) else "the labels, "
