@@ -14,6 +14,7 @@ import typer
 from tacit.cli.options import AsJson, check_out, rng_of
 from tacit.cli.progress import show_progress
 from tacit.cli.surface import option
+from tacit.privacy.rounding import check_count
 from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def plan(
 
     Example: tacit scores plan --rows 2201 --policy rounded:decimals=5 --per-day 5
     """
+    check_count(rows, name="rows")  # before half a second of imports
+    check_count(class_count, name="class_count", least=2)
     chosen = _plan(metric, rows=rows, class_count=class_count, policy=policy, method=method, per_day=per_day)
     if as_json:
         typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
