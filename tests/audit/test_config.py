@@ -81,6 +81,7 @@ def test_a_plan_is_read(write):
         ),
         ("odds = 10", "odds = 1", "line 10, limits.odds: odds must be above 1"),
         ("odds = 10", "advantage = 5", "line 10, limits.advantage: advantage must be a share"),
+        ("odds = 10", 'period = "2027"', "line 10, limits.period: period requires epsilon"),
         ("odds = 10", "epsilon = -1", "line 10, limits.epsilon: epsilon must be"),
         (
             "submissions = 100",
@@ -100,7 +101,11 @@ def test_a_plan_is_read(write):
         ("[[labels]]", "[[label]]", "line 12, label: unknown, perhaps labels; a table is one of"),
         ("epsilon = 1.0", "epsilom = 1", "line 13, labels.epsilom: unknown, perhaps epsilon; a release of labels has"),
         ("epsilon = 1.0", "epsilon = 1\nrounds = 2", "line 14, labels.rounds: unknown; a release of labels has label"),
-        ("odds = 10", "ods = 10", "line 10, limits.ods: unknown, perhaps odds; limits has odds, advantage, epsilon"),
+        (
+            "odds = 10",
+            "ods = 10",
+            "line 10, limits.ods: unknown, perhaps odds; limits has odds, advantage, epsilon, period",
+        ),
         ('label = "clicked"', 'labels = "clicked"', "line 3, data.labels: unknown, perhaps label"),
         ("[[labels]]", "[labels]", r"line 12, labels: a release is written \[\[labels\]\]"),
         ('name = "rounded"', 'name = "roundd"', "line 26, scores.policy: policy must be one of .*rounded.*got"),

@@ -33,7 +33,8 @@ def test_named_ill_people_are_a_no_and_the_gate_fails(tmp_path, capsys, epsilon)
     pyarrow.csv.write_csv(people(3000, 12), tmp_path / "people.csv")
     plan, page = tmp_path / "tacit.toml", tmp_path / "report.html"
     plan.write_text(
-        f'[data]\nfile = "people.csv"\nlabel = "ill"\n[audit]\nepsilons = []\n[[labels]]\nepsilon = {epsilon}\n'
+        f'[data]\nfile = "people.csv"\nlabel = "ill"\n[audit]\nepsilons = []\n'
+        f'[limits]\nepsilon = 20\nperiod = "2027"\n[[labels]]\nepsilon = {epsilon}\n'
     )
     with pytest.raises(SystemExit) as end:
         main(["audit", str(plan), "--seed", "0", "--fresh", "--json", "--fail-above", "odds=10", "--out", str(page)])
@@ -51,7 +52,8 @@ def test_named_ill_people_are_a_no_and_the_gate_fails(tmp_path, capsys, epsilon)
     assert (worst["class"], worst["share"]) == ("yes", 0.004)
     assert worst["odds_interval"]["low"] > 10
     assert worst["suspicion"] > 0.2
-    assert found["disclosure"]["epsilon"] == epsilon
+    disclosure = found["disclosure"]
+    assert (disclosure["epsilon"], disclosure["budget"], disclosure["budget_period"]) == (epsilon, 20, "2027")
     assert found["reason"] in page.read_text()
 
 

@@ -32,13 +32,18 @@ class Limits:
         The largest balanced advantage: the share of rows of a class that an attacker flags, minus the share of others.
     epsilon
         The largest total guarantee for one label, over all planned releases of one table.
+    period
+        The time that ``epsilon`` is for, in words, such as "2027"; for the record of each disclosure.
     """
 
     odds: float | None = None
     advantage: float | None = None
     epsilon: float | None = None
+    period: str = ""
 
     def __post_init__(self) -> None:
+        if self.period and self.epsilon is None:
+            raise InvalidInput("requires epsilon, the budget of that time", field="period")
         if self.odds is not None and not self.odds > 1:
             raise InvalidInput(f"must be above 1, such as 10, got {self.odds}", field="odds")
         if self.advantage is not None and not 0 < self.advantage <= 1:

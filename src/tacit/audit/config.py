@@ -26,7 +26,7 @@ __all__ = ["read_plan"]
 _TABLES: dict[str, dict[str, Any]] = {
     "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "groups": str, "rows": int},
     "audit": {"epsilons": tuple[float, ...], "delta": float, "per_day": int},
-    "limits": {"odds": float, "advantage": float, "epsilon": float},
+    "limits": {"odds": float, "advantage": float, "epsilon": float, "period": str},
 }
 """The keys of each table, and their types."""
 
@@ -131,7 +131,8 @@ class _Reader:
 
     def _check_run(self, run: dict[str, Any], limits: Mapping[str, Any]) -> None:
         for key in limits:
-            self._try("limits", key, partial(Limits, **{key: limits[key]}))
+            alone = {name: limits[name] for name in dict.fromkeys((key, "epsilon")) if name in limits}
+            self._try("limits", key, partial(Limits, **alone))
         if "delta" in run:
             self._try("audit", "delta", partial(check_delta, run["delta"]))
         if "per_day" in run:

@@ -27,6 +27,9 @@ class Finding(Judged):
         The duration of one release and attack.
     curve
         The planned release of whose curve this is a point, in words; empty for a planned release. Set by the run.
+    budget, period
+        The most that all releases of the table may cost together, and the time that this is for, in words; set by the
+        run.
     command
         The command that measures it again; set by the run.
     commands
@@ -41,6 +44,8 @@ class Finding(Judged):
     remedy: str
     seconds: float
     curve: str = ""
+    budget: float | None = None
+    period: str = ""
     command: str = ""
     commands: tuple[str, ...] = ()
 
@@ -82,6 +87,8 @@ class Finding(Judged):
             "epsilon": self.epsilon,
             "delta": None if held is None else held.delta,
             "public": [] if held is None else [*held.assumptions],
+            "budget": self.budget,
+            "budget_period": self.period or None,
             "limit_on_odds": self.limit,
             "odds_at_least": self.exposed,
             "answer": self.answer.value,

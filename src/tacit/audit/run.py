@@ -196,8 +196,16 @@ class _Run:
         told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)
         commands = commands_of(step, seed=self.seed)
-        limit = self.plan.limits.odds or ODDS_LIMIT
-        judged = replace(finding, limit=limit, told=told, command=again, commands=commands)
+        limits = self.plan.limits
+        judged = replace(
+            finding,
+            limit=limits.odds or ODDS_LIMIT,
+            budget=limits.epsilon,
+            period=limits.period,
+            told=told,
+            command=again,
+            commands=commands,
+        )
         return replace(judged, remedy=advise(judged, step.plan))
 
     def _tell(self, what: str) -> None:

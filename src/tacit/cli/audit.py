@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -138,15 +138,24 @@ def _limits(plan: AuditPlan, given: list[str]) -> Limits:
     limits = plan.limits
     for text in given:
         name, _, value = text.partition("=")
-        try:
-            limits = replace(limits, **{name: float(value)})
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InvalidInput):
-                raise
+        if name not in _GATES or not _is_number(value):
             raise InvalidInput(
                 f"must be odds=NUMBER, advantage=SHARE or epsilon=NUMBER, got {text!r}", field="fail_above"
-            ) from None
+            )
+        changed: dict[str, Any] = {name: float(value)}
+        limits = replace(limits, **changed)
     return limits
+
+
+_GATES = ("odds", "advantage", "epsilon")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_result(path: Path) -> AuditResult:
