@@ -28,7 +28,7 @@ from tacit.models.attacks.confidence import (
 )
 from tacit.models.attacks.lira import LEAST_SD, OfflineLira, OnlineLira, PooledSpread, SpreadPerPoint
 from tacit.models.attacks.loss_threshold import LossThreshold, attack_losses
-from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia, ReferencePopulation
+from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_training import train_shadows
 from tacit.models.attacks.targets import attack_confidence, attack_model, gather_targets
@@ -68,20 +68,21 @@ def both_sides(inside, outside):
     )
 
 
+TARGET = logit([0.9, 0.6, 0.7, 0.3, 0.8, 0.4])
+AVERAGE = np.array([0.675, 0.55, 0.7, 0.5, 0.62, 0.6])  # ratios 4/3, 12/11, 1, 3/5, 40/31, 2/3
+RANKS = np.array([6, 4, 3, 1, 5, 2]) / 6
+
+
 def test_rmia_has_the_pinned_values():
-    average = [0.55, 0.7, 0.5, 0.62, 0.6]
-    others = ReferencePopulation(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(average, average))
-    for gamma, share in ((1.0, 1.0), (1.25, 0.6), (1.5, 0.4)):
-        attack = OnlineRmia(shadows=both_sides([0.85], [0.5]), gamma=gamma, population=others)
-        assert attack.score(logit([0.9]))[0] == pytest.approx(share, abs=1e-12)
+    shadows = both_sides([0.85, *AVERAGE[1:]], [0.5, *AVERAGE[1:]])
+    assert OnlineRmia(shadows=shadows).score(TARGET) == pytest.approx(RANKS, abs=1e-12)
 
 
-def test_rmia_offline_has_the_pinned_value():
-    # p(z) of the pin is .55 to .7: with a = .3 it is (1.3 p_out + .7)/2, so p_out(z) follows from it
-    out = (2 * np.array([0.55, 0.7, 0.5, 0.62, 0.6]) - 0.7) / 1.3
-    others = ReferencePopulation(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(out, out))
-    attack = OfflineRmia(shadows=both_sides([0.85], [0.4]), a=0.3, gamma=1.25, population=others)
-    assert attack.score(logit([0.9]))[0] == pytest.approx(0.8, abs=1e-12)
+def test_rmia_offline_has_the_pinned_values():
+    # with a = .3 the average is (1.3 p_out + .7)/2, so p_out follows from it
+    out = (2 * AVERAGE - 0.7) / 1.3
+    shadows = both_sides(np.full(6, 0.85), out)
+    assert OfflineRmia(shadows=shadows, a=0.3).score(TARGET) == pytest.approx(RANKS, abs=1e-12)
 
 
 # --- against plain loops
@@ -101,15 +102,15 @@ def by_loop(f, shadows, *, pooled):
     return np.array(online), np.array(offline)
 
 
-def rmia_by_loop(f, shadows, *, gamma, a=None):
-    """RMIA with the points themselves as population, pair by pair, in probabilities."""
+def rmia_by_loop(f, shadows, *, a=None):
+    """RMIA, pair by pair, in probabilities."""
     p, own = 1 / (1 + np.exp(-shadows.confidence)), 1 / (1 + np.exp(-np.asarray(f)))
     ratio = []
     for i, m in enumerate(shadows.member.T):
         out = p[~m, i].mean()
         average = (p[m, i].mean() + out) / 2 if a is None else ((1 + a) * out + 1 - a) / 2
         ratio.append(own[i] / average)
-    return np.array([sum(x / z >= gamma for z in ratio) / len(ratio) for x in ratio])
+    return np.array([sum(x >= z for z in ratio) / len(ratio) for x in ratio])
 
 
 @pytest.fixture(scope="module")
@@ -131,21 +132,12 @@ def test_lira_agrees_with_a_loop(some, spread):
     np.testing.assert_allclose(ndtr(OfflineLira(shadows=shadows, spread=spread).score(f)), offline, atol=1e-9)
 
 
-@pytest.mark.parametrize("gamma", [1.0, 1.3, 2.0])
-def test_rmia_agrees_with_a_loop(some, gamma):
+def test_rmia_agrees_with_a_loop(some):
     shadows, f = some
-    online, offline = OnlineRmia(shadows=shadows, gamma=gamma), OfflineRmia(shadows=shadows, gamma=gamma, a=0.3)
-    np.testing.assert_allclose(online.score(f), rmia_by_loop(f, shadows, gamma=gamma), atol=1e-9)
-    np.testing.assert_allclose(offline.score(f), rmia_by_loop(f, shadows, gamma=gamma, a=0.3), atol=1e-9)
-
-
-def test_gamma_changes_no_order_but_ties_rows(some):
-    shadows, f = some
-    exact = OnlineRmia(shadows=shadows).score(f)
-    assert len(np.unique(exact)) == len(f)
-    coarse = OnlineRmia(shadows=shadows, gamma=2.0).score(f)
-    assert len(np.unique(coarse)) < 0.8 * len(f)
-    assert (np.diff(coarse[np.argsort(exact)]) >= 0).all()
+    online, offline = OnlineRmia(shadows=shadows).score(f), OfflineRmia(shadows=shadows, a=0.3).score(f)
+    np.testing.assert_allclose(online, rmia_by_loop(f, shadows), atol=1e-9)
+    np.testing.assert_allclose(offline, rmia_by_loop(f, shadows, a=0.3), atol=1e-9)
+    assert len(np.unique(online)) == len(f), "no two rows tie"
 
 
 def test_offline_attacks_do_not_look_at_models_with_the_point(some):
@@ -528,7 +520,6 @@ def test_too_few_shadow_models_are_refused():
 
 
 def test_settings_out_of_range_are_refused():
-    refuses(lambda: OnlineRmia(shadows=PIN, gamma=0.5), "gamma must be a finite number >= 1, got 0.5")
     refuses(lambda: OfflineRmia(shadows=PIN, a=1.5), "a must be in [0, 1], got 1.5")
     refuses(lambda: confidence_from_probabilities([0.5], floor=0.7), "floor must be in (0, 0.5), got 0.7")
     rng = np.random.default_rng(0)

@@ -13,24 +13,16 @@ from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OfflineRmia", "OnlineRmia", "ReferencePopulation"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReferencePopulation:
-    """Other rows z that points are compared with: the target model's f on each z, and the shadow models'."""
-
-    confidence: ArrayLike
-    shadows: ShadowConfidences
+__all__ = ["OfflineRmia", "OnlineRmia"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnlineRmia:
-    """Score a row by the share of z with ratio_x/ratio_z >= gamma, ratio_x = p_target(x)/p(x).
+    """Score a row by the share of rows z with ratio_x >= ratio_z, ratio_x = p_target(x)/p(x).
 
     p(x) = (p_in(x) + p_out(x))/2, means over the two or more shadow models with x and those without. All in logarithms.
-    The order is that of ratio_x, whatever gamma >= 1; but rows between the same two gamma ratio_z tie. With gamma = 1
-    and the points themselves as population, the default, none do.
+    The paper asks for ratio_x/ratio_z >= gamma, and takes z from another population: that changes no order, and ties
+    rows between the same two gamma ratio_z.
 
     References
     ----------
@@ -38,22 +30,16 @@ class OnlineRmia:
     """
 
     shadows: ShadowConfidences
-    gamma: float = 1.0
-    population: ReferencePopulation | None = None
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.gamma < math.inf:
-            raise InvalidInput(f"must be a finite number >= 1, got {self.gamma!r}", field="gamma")
 
     def score(self, confidence: ArrayLike) -> Floats:
         """Return a score per point, from 0 to 1."""
-        ratio = self._ratio(confidence, self.shadows)
-        others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
-        return _share(ratio, others, self.gamma)
+        ratio = self._ratio(confidence)
+        return np.asarray(np.searchsorted(np.sort(ratio), ratio, "right") / len(ratio))
 
-    def _ratio(self, confidence: ArrayLike, shadows: ShadowConfidences) -> Floats:
-        own, p = log_expit(shadows.check(confidence, inside=True)), log_expit(shadows.confidence)
-        return np.asarray(own - np.logaddexp(_mean(p, shadows.member), _mean(p, ~shadows.member)) + math.log(2))
+    def _ratio(self, confidence: ArrayLike) -> Floats:
+        member = self.shadows.member
+        own, p = log_expit(self.shadows.check(confidence, inside=True)), log_expit(self.shadows.confidence)
+        return np.asarray(own - np.logaddexp(_mean(p, member), _mean(p, ~member)) + math.log(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,13 +56,12 @@ class OfflineRmia(OnlineRmia):
     a: float = 0.3
 
     def __post_init__(self) -> None:
-        OnlineRmia.__post_init__(self)
         if not 0 <= self.a <= 1:
             raise InvalidInput(f"must be in [0, 1], got {self.a!r}", field="a")
 
-    def _ratio(self, confidence: ArrayLike, shadows: ShadowConfidences) -> Floats:
-        own = log_expit(shadows.check(confidence, inside=False))
-        without = _mean(log_expit(shadows.confidence), ~shadows.member)
+    def _ratio(self, confidence: ArrayLike) -> Floats:
+        own = log_expit(self.shadows.check(confidence, inside=False))
+        without = _mean(log_expit(self.shadows.confidence), ~self.shadows.member)
         with np.errstate(divide="ignore"):  # a = 1 leaves p_out alone
             average = np.logaddexp(np.log((1 + self.a) / 2) + without, np.log((1 - self.a) / 2))
         return np.asarray(own - average)
@@ -85,8 +70,3 @@ class OfflineRmia(OnlineRmia):
 def _mean(log_p: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """Return the logarithm of the mean of p over the chosen models of each point."""
     return np.asarray(logsumexp(np.where(chosen, log_p, -np.inf), axis=0) - np.log(chosen.sum(axis=0)))
-
-
-def _share(ratio: Floats, others: Floats, gamma: float) -> Floats:
-    """Return the share of the others at or below ratio/gamma; all are logarithms."""
-    return np.asarray(np.searchsorted(np.sort(others), ratio - math.log(gamma), "right") / len(others))
