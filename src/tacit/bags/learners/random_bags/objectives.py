@@ -91,26 +91,18 @@ class EasyLabels:
 
     The loss is semilinear in the soft label, so it is unbiased for the row loss, and convex where b is.
 
-    Parameters
-    ----------
-    finite
-        Use the form for bags drawn without replacement from N rows, exactly unbiased; False is the published one,
-        for bags of independent rows.
-
     References
     ----------
-    Busa-Fekete et al. (2023); formula sheet f5.
+    Busa-Fekete et al. (2023), for bags drawn without replacement; formula sheet f5.
     """
 
     of_logits: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
 
-    finite: bool = True
-
     def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
         """Return the soft label of each bag's rows; the base rate is the mean of the bags' labels."""
         rate = bags.labels.mean(axis=0)
-        return easy_labels(bags.labels, rate, size=moments.size, rows=moments.rows if self.finite else None)
+        return easy_labels(bags.labels, rate, size=moments.size, rows=moments.rows)
 
     def at_rows(
         self,
@@ -128,19 +120,15 @@ class EasyLabels:
         return float(value), np.asarray(joins[:, None] * loss.mean(f) - soft)
 
 
-def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int | None) -> Floats:
-    """Return soft labels s with E[s | y] = y.
+def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int) -> Floats:
+    """Return soft labels s with E[s | y] = y, for bags of k of N rows drawn without replacement.
 
-    Independent rows: s = k(a - p) + p, of variance (k-1)p(1-p) given y. Bags of k of N rows without replacement:
-    s = ((N-1) k a - (k-1) N p)/(N-k). a are the proportions of bags, p the mean of T(y) over all rows.
+    s = ((N-1) k a - (k-1) N p)/(N-k), with a the proportions of bags and p the mean of T(y) over all rows. As N grows
+    it becomes the published k(a - p) + p for independent rows, of variance (k-1)p(1-p) given y.
 
     Examples
     --------
-    >>> easy_labels(np.array([[0.5]]), np.array([0.3]), size=2, rows=None).round(6)
-    array([[0.7]])
     >>> easy_labels(np.array([[1.0]]), np.array([0.5]), size=1, rows=10)
     array([[1.]])
     """
-    if rows is None:
-        return np.asarray(size * (proportions - rate) + rate)
     return np.asarray(((rows - 1) * size * proportions - (size - 1) * rows * rate) / (rows - size))
