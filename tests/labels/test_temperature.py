@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import AllRows
-from tacit.labels.learners.temperature import find_temperature, scale_temperature
+from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.mechanisms import RandomizedResponse
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 from sklearn.utils import _safe_indexing
 
 from tacit.labels.fitting.model import FittedModel, Weights, fit_soft
+from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 
 __all__ = ["balance", "calibrate", "expect_outside", "posterior_targets"]
 
@@ -19,6 +17,7 @@ Array = NDArray[np.float64]
 Folds = frozenset[int]
 
 _FLOOR = 1e-12  # a model's 0 is no proof
+_LEAST = 0.05  # temperature of a model that is not confident enough
 _ROUNDS = 100
 
 
@@ -29,7 +28,7 @@ def posterior_targets(prior: Array, likelihood: Array) -> Array:
 
 
 def calibrate(prior: Array, *, likelihood: Array) -> Array:
-    """Return the priors to the power, one for all rows, that makes the release likeliest.
+    """Return the priors at the temperature, one for all rows, that makes the release likeliest.
 
     A regularized model, or one trained on soft targets, is not confident enough; a naive one is overconfident. One
     number from all rows reveals nothing about any of them.
@@ -40,14 +39,7 @@ def calibrate(prior: Array, *, likelihood: Array) -> Array:
     >>> calibrate(np.array([[0.999, 0.001]] * 20), likelihood=likelihood)[0].round(2)
     array([0.94, 0.06])
     """
-    logs = np.log(np.maximum(prior, _FLOOR))
-
-    def loss(log_power: float) -> float:
-        joint = softmax(math.exp(log_power) * logs, axis=1) * likelihood
-        return -float(np.log(np.maximum(joint.sum(axis=1), _FLOOR)).sum())
-
-    found = minimize_scalar(loss, bounds=(-4.0, 3.0), method="bounded")
-    return np.asarray(softmax(math.exp(float(found.x)) * logs, axis=1))
+    return scale_temperature(prior, temperature=find_temperature(prior, likelihood, least=_LEAST))
 
 
 def balance(prior: Array, *, likelihood: Array) -> Array:

@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tacit.data.classes import Classes
 from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
 from tacit.labels.fitting.model import FittedModel, Weights, fit_hard, fit_soft, fresh_copy
+from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
-from tacit.labels.learners.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.terms import (
     REPRESENTATION,
     WEIGHTS,

@@ -1,4 +1,4 @@
-"""Temperature-scale an overconfident model by the likelihood of the released labels, which costs no privacy."""
+"""Temperature-scale a model by the likelihood of the released labels, which costs no privacy."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def find_temperature(
     likelihood: NDArray[np.float64],
     *,
     sample_weight: NDArray[np.float64] | None = None,
+    least: float = 1.0,
 ) -> float:
-    """Return the temperature, at least 1, under which the released labels are likeliest.
+    """Return the temperature, not below ``least``, under which the released labels are likeliest.
 
-    Maximizes sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Never below 1: labels that a model
-    was fitted to would have it surer than it should be.
+    Maximizes sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Labels that a model was fitted to
+    would have it surer than it should be: for those ``least`` is 1.
 
     References
     ----------
@@ -50,5 +51,5 @@ def find_temperature(
         seen = np.log(np.maximum((soft * likelihood).sum(axis=1), np.finfo(float).tiny))
         return -float(np.average(seen, weights=sample_weight))
 
-    found = minimize_scalar(loss, bounds=(0.0, float(np.log(HOTTEST))), method="bounded")
+    found = minimize_scalar(loss, bounds=(float(np.log(least)), float(np.log(HOTTEST))), method="bounded")
     return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
