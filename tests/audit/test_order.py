@@ -48,6 +48,7 @@ def test_a_sorted_table_is_a_no_at_any_epsilon(audited, tmp_path):
     found = audited(PLAN)
     assert (found["answer"], found["state"]) == (Permission.NO.value, State.ABOVE.value)
     assert "release the rows in random order (shuffle = true)" in found["remedy"]
+    assert found["reason"].endswith("and the limit is 10-fold; neighbors in the order of the rows reveal labels.")
     assert not found["broken"], "the guarantee is about one label when all others are fixed"
 
 

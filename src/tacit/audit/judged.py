@@ -122,7 +122,7 @@ def explain(found: Judged) -> str:
         return f"The guarantee is {found.guarantee}, but the attack shows that epsilon is {bound}."
     if found.measured is State.DETERMINED:
         return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain."
-    ends = f"and the limit is {found.limit:g}-fold"
+    ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
     if found.measured is State.GUARANTEED:
         allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"
         return f"By guarantee: {allowed}, {ends}; there are too few rows to check it."
@@ -144,6 +144,7 @@ def _by_odds(found: Judged, change: OddsChange, ends: str) -> str:
     return f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {reach}, {ends}."
 
 
+_ORDER = "; neighbors in the order of the rows reveal labels"
 _BARE = "; nothing is guaranteed, so a better attack may find more"
 
 
