@@ -42,10 +42,11 @@ def lazy_method(module: str, function: str) -> Callable[..., Any]:
     """Return a function of a module as a method: a method of learning or attack names here what carries it out.
 
     So a new method is one class and its function; nothing else lists the two, and naming a method imports neither.
+    The function gets the method first, unless this is made a ``staticmethod``.
     """
 
-    def call(self: object, *given: Any, **options: Any) -> Any:  # noqa: ANN401
-        return getattr(import_module(module), function)(self, *given, **options)
+    def call(*given: Any, **options: Any) -> Any:  # noqa: ANN401
+        return getattr(import_module(module), function)(*given, **options)
 
-    call.__doc__ = f"Call ``{function}`` of ``{module}`` with this object first."
+    call.__doc__ = f"Call ``{function}`` of ``{module}``."
     return call

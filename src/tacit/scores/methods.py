@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about
 
 __all__ = ["HELP", "AttackMethod", "BestAttack", "BestScore", "Crowded", "Digits", "Joint", "LearnMethod"]
@@ -31,6 +33,8 @@ class BestAttack(Choice):
     """Recover as many labels as the offer's submissions allow, by the attack that suits the policy."""
 
     name: ClassVar[str] = "best"
+    design: ClassVar[Callable[..., Any] | None] = None
+    """How labels are read one by one; None: all scores are weighed together where that recovers more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +42,7 @@ class Digits(Choice):
     """Ask for a few rows per submission, as the digits of its score."""
 
     name: ClassVar[str] = "digits"
+    design = staticmethod(lazy_method("tacit.scores.attacks.digits", "DigitDesign"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +50,7 @@ class Joint(Choice):
     """Ask for all rows at once, and solve for the labels at the end."""
 
     name: ClassVar[str] = "joint"
+    design = staticmethod(lazy_method("tacit.scores.attacks.joint", "JointDesign"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,7 @@ class Crowded(Choice):
     """Ask for all rows at once, and again for those that stay ambiguous: fewer submissions, for two classes."""
 
     name: ClassVar[str] = "crowded"
+    design = staticmethod(lazy_method("tacit.scores.attacks.crowded", "CrowdedDesign"))
 
 
 LearnMethod = BestScore

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,16 +19,12 @@ from tacit.privacy.settings import read_choice
 from tacit.privacy.words import counted
 from tacit.scores.attacks.channel import revealed_by
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, read_one_by_one
-from tacit.scores.attacks.crowded import CrowdedDesign
-from tacit.scores.attacks.design import QueryDesign
-from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.given_answers import posterior_of_answers
-from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.played_host import PlayedHost
 from tacit.scores.attacks.quartiles import Quartiles, read_quartiles
 from tacit.scores.attacks.row_beliefs import beliefs_from_rows
-from tacit.scores.methods import AttackMethod, BestAttack, Crowded, Digits, Joint
+from tacit.scores.methods import AttackMethod, BestAttack
 from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 from tacit.scores.releases.label_table import LabelTable, sources_of
@@ -37,12 +33,6 @@ from tacit.scores.releases.release import Release
 __all__ = ["attack", "plan_by_method"]
 
 Floats = NDArray[np.float64]
-
-_DESIGNS: dict[str, Callable[..., QueryDesign]] = {
-    Digits.name: DigitDesign,
-    Joint.name: JointDesign,
-    Crowded.name: CrowdedDesign,
-}
 
 
 @checked()
@@ -133,11 +123,11 @@ def plan_by_method(
     per_day: int | None = None,
 ) -> AttackPlan:
     """Return how to read labels from scores by the method's design; the best method takes the fewest queries."""
-    if method.name in _DESIGNS and revealed_by(metric).plain_loss is None:
+    if method.design is not None and revealed_by(metric).plain_loss is None:
         raise InvalidInput(
             f"must be best for a metric that is no loss, got {method.name}: there is only one design", field="method"
         )
-    return plan_attack(metric, rows=rows, policy=policy, per_day=per_day, design=_DESIGNS.get(method.name))
+    return plan_attack(metric, rows=rows, policy=policy, per_day=per_day, design=method.design)
 
 
 def _attack_offer(
@@ -156,7 +146,7 @@ def _attack_offer(
         raise InvalidInput(f"must have a metric that an attack is known for, got {offer.metric}", field="release")
     host = PlayedHost(labels, offer.policy, rng=rng)
     told: Tell | None = None if progress is None else lambda made, planned, _: progress(made, planned)
-    if isinstance(chosen, BestAttack):
+    if chosen.design is None:
         return attack_competition(
             host.submit,
             offer.metric,
@@ -188,7 +178,7 @@ def _attack_numbers(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> AttackResult:
-    if not isinstance(method, BestAttack):
+    if method.design is not None:
         raise InvalidInput(f"must be best for labels that are numbers, got {method.name}", field="method")
     return read_quartiles(
         PlayedHost(labels, offer.policy, rng=rng).submit,
