@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tacit.labels.fitting.denoise import NoisyLabels
 from tacit.labels.fitting.model import fit_soft
-from tacit.labels.mechanisms import RandomizedResponse
+from tacit.labels.mechanisms import LabelMechanism
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Backward"]
@@ -37,9 +37,9 @@ class Backward:
     Natarajan et al. (2013); Patrini et al. (2017), Theorem 1. Formula sheet a10.
     """
 
-    def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401
+    def check(self, estimator: Any, X: Any, *, mechanism: LabelMechanism | None, classes: int) -> None:  # noqa: ANN401
         """Raise if estimator or mechanism do not allow it, which a fit of made-up labels shows."""
-        if not isinstance(mechanism, RandomizedResponse):
+        if mechanism is None or not mechanism.uniform:
             raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
             raise InvalidInput(
