@@ -80,7 +80,7 @@ class ServerClient:
         ------
         OracleError
             With the server's own sentence where it refuses.
-        Unreachable
+        ServerUnreachable
             The server did not answer, or failed.
         """
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()

@@ -66,7 +66,7 @@ def fingerprint_rows(
 ) -> tuple[dict[int, bytes], bytes]:
     """Return, from one pass over the rows, the fingerprints of the private columns and that of all columns.
 
-    SealedRows without private columns have the fingerprints of all columns.
+    Rows without private columns have the fingerprints of all columns.
     """
     everything = _PositionDigest(lambda: hmac.new(secret, digestmod="sha256"))
 

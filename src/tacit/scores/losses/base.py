@@ -40,7 +40,9 @@ class InvertibleLoss(ABC):
     def __post_init__(self) -> None:
         check_count(self.classes, name="classes", least=2)
         if not isinstance(self.reduction, LossReduction):
-            raise InvalidInput(f"must be Reduction.MEAN or Reduction.SUM, got {self.reduction!r}", field="reduction")
+            raise InvalidInput(
+                f"must be LossReduction.MEAN or LossReduction.SUM, got {self.reduction!r}", field="reduction"
+            )
 
     @property
     def columns(self) -> int:
