@@ -33,3 +33,10 @@ def test_far_name_lists_the_columns_only():
 def test_long_lists_are_cut():
     with pytest.raises(InvalidInput, match=r"c0, .*c11 and 88 more$"):
         check_present("zzz", [f"c{i}" for i in range(100)], argument="label")
+
+
+@pytest.mark.parametrize("name", ["paid", '"paid'])
+def test_a_name_that_was_split_at_its_comma_is_found(name):
+    said = r"did you mean 'paid, total'\? a comma inside a name is written \\, on the command line; the columns are age"
+    with pytest.raises(InvalidInput, match=said):
+        check_present(name, ["age", "paid, total"], argument="features")

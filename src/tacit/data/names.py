@@ -10,6 +10,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["check_names", "check_present"]
 
 _LISTED = 12
+_QUOTES = "\"'"
 
 
 def check_names(names: Iterable[str], *, source: str) -> None:
@@ -33,6 +34,8 @@ def check_present(name: str, columns: Sequence[str], *, argument: str) -> str:
     folded = {str(column).strip().casefold(): column for column in columns}
     near = difflib.get_close_matches(str(name).strip().casefold(), folded, n=1)
     hint = f"; did you mean {folded[near[0]]!r}?" if near else ";"
+    if split := next((column for column in columns if str(column).startswith(f"{str(name).lstrip(_QUOTES)},")), None):
+        hint = f"; did you mean {split!r}? a comma inside a name is written \\, on the command line;"
     more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     listed = ", ".join(map(str, columns[:_LISTED]))
     raise InvalidInput(f"names no column {name!r}{hint} the columns are {listed}{more}", field=argument)
