@@ -80,6 +80,33 @@ def test_ids_are_told_from_measured_integers(scattered):
     assert set(left) == {"id", "sorted"}
 
 
+@pytest.mark.parametrize("bits", [40, 62])
+def test_huge_random_integers_are_ids_even_with_rows_that_repeat(bits):
+    numbers = np.random.default_rng(0).integers(-(2**bits), 2**bits, ROWS)
+    left = dict(Encoder.fitted(pa.table({"key": [*numbers, *numbers[:9]], "x": range(0, 3 * ROWS + 27, 3)})).left_out)
+    assert left.get("key") == ("an id: integers of more than 53 bits" if bits > 53 else None)
+
+
+@pytest.mark.parametrize(
+    ("written", "signs"),
+    [
+        (lambda k: f"{k / 7:.2f}%", "'%'"),
+        (lambda k: f"${1000 * k + 7:,}.50", "'$' and ','"),
+        (lambda k: f"({k}.50)", "'('"),
+        (lambda k: "-" if k % 20 == 7 else f"{k},5 €", "'€' and ','"),
+        (lambda k: "-" if k % 5 == 1 else f"{k},5 €", None),
+        (lambda k: f"{k:08d}", None),
+        (lambda k: f"1{k}.05.2024", None),
+        (lambda k: f"{k}% of {k}", None),
+    ],
+)
+def test_numbers_written_with_signs_are_told_from_names(written, signs):
+    words = [written(k) for k in range(ROWS)]
+    reason = dict(Encoder.fitted(pa.table({"rate": words, "x": np.arange(ROWS) % 7})).left_out)["rate"]
+    told = f"numbers written as text, with {signs}; write plain numbers to use them"
+    assert reason == (told if signs else f"{len(set(words))} values in {ROWS} rows: an id or a name")
+
+
 def test_scaling_standardizes_fitted_numbers_and_keeps_indicators():
     table = mixed()
     matrix = Encoder.fitted(table, ["weight", "ward"]).scaled(table)

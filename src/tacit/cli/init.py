@@ -68,6 +68,7 @@ def init(
     from tacit.audit.source import check_size, source_from_file
     from tacit.audit.suggestions import RowOrder, Suggestions, suggest_label
     from tacit.data import open_table, read_rows
+    from tacit.data.encoder.written_numbers import words_among_numbers
     from tacit.data.names import check_present
     from tacit.privacy.files import write_atomically
 
@@ -82,6 +83,7 @@ def init(
     left_out = {name: why for name, why in usual.left_out if name not in known}
     shown = read_rows(open_table(public)) if public else rows
     numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
+    mixed = {name: words for name in known if (words := words_among_numbers(rows[name])) is not None}
     suggested = Suggestions(table=shown, features=known, chosen=True, public=public is not None)
     order = RowOrder.of(rows, label)
     text = draft_plan(
@@ -100,7 +102,7 @@ def init(
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
-        decided |= {"clipped": suggested.clipped, "order": order.name.lower()}
+        decided |= {"clipped": suggested.clipped, "read_as_text": mixed, "order": order.name.lower()}
         amount = None if numeric is None else asdict(numeric)
         typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
         return
@@ -110,6 +112,9 @@ def init(
         typer.echo(f"Left out: {name} ({why}).")
     for name, count in suggested.clipped.items():
         typer.echo(f"Clipped: {name} ({counted(count, 'value')} far from the rest; declare its public range).")
+    for name, words in mixed.items():
+        such = f", such as {words[0]!r}" if words else ""
+        typer.echo(f"Read as text: {name} (a few values are no numbers{such}; leave those empty to use it as numbers).")
     if order is not RowOrder.RANDOM:
         remedy = "the plan shuffles them" if order is RowOrder.SHUFFLED else "put the rows in random order first"
         typer.echo(f"Follows the order of the rows, which reveals it at any epsilon: {label} ({remedy}).")

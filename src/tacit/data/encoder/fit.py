@@ -13,6 +13,7 @@ from tacit.data.encoder.kinds import days_of, is_date, is_number, is_word, numbe
 from tacit.data.encoder.numbers import DateColumn, NumberColumn
 from tacit.data.encoder.rule import ColumnRule, Matrix
 from tacit.data.encoder.words import CategoryColumn, HashedColumn
+from tacit.data.encoder.written_numbers import signs_of_numbers
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -22,6 +23,7 @@ _BUCKETS = 0.64  # of a hashed column, for each word that a column could have ha
 _FEW_ROWS = 50  # up to here even measured values may all differ
 _PER_NAME = 3  # rows per value of a name, on average, at most
 _COLLISIONS = 20  # expected of random integers; ids have none
+_WIDEST = 2.0**53  # of a range of integers that measure or count something
 
 
 def fit_rules(
@@ -87,10 +89,19 @@ def _reason(column: pa.ChunkedArray) -> str | None:
         return "the same in every row"
     count, rows = len(values.drop_null()), len(column) - column.null_count
     if is_word(kind) and count > _FEW_ROWS and count * _PER_NAME > rows:
+        if signs := signs_of_numbers(column):
+            return f"numbers written as text, with {signs}; write plain numbers to use them"
         return f"{count:,} values in {rows:,} rows: an id or a name"
+    if pa.types.is_integer(kind) and count * _PER_NAME > rows > _FEW_ROWS and _range_of(column) > _WIDEST:
+        return "an id: integers of more than 53 bits"
     if pa.types.is_integer(kind) and count == rows > _FEW_ROWS and _counts(column.drop_null()):
         return "an id: integers that differ in every row"
     return None
+
+
+def _range_of(column: pa.ChunkedArray) -> float:
+    ends = pc.min_max(column).as_py()
+    return float(ends["max"] - ends["min"])
 
 
 def _counts(column: pa.ChunkedArray) -> bool:
