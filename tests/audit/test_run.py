@@ -116,7 +116,7 @@ class TestRun:
 
 class TestPlan:
     def test_unknown_surfaces_are_refused(self):
-        with pytest.raises(InvalidInput, match=r"surfaces must name surfaces among .*, got moon"):
+        with pytest.raises(InvalidInput, match=r"surfaces must be some of .*, got moon"):
             bundled_plan().only(["scores", "moon"])
 
     def test_surfaces_without_a_release_are_refused(self, plan):

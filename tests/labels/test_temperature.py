@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
+from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import AllRows
-from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.mechanisms import RandomizedResponse
 
 

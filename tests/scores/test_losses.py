@@ -309,7 +309,7 @@ def test_bad_scores_are_refused(predictions, labels, message):
     ("make", "message"),
     [
         (lambda: ClippedCrossEntropy(classes=1), "classes must be an integer >= 2"),
-        (lambda: SquaredError(reduction="mean"), "reduction must be LossReduction.MEAN or LossReduction.SUM, got 'mean'"),
+        (lambda: SquaredError(reduction="mean"), "must be LossReduction.MEAN or LossReduction.SUM, got 'mean'"),
         (lambda: NormLike(alpha=3.0, reduction="sum"), "reduction must be"),
         (lambda: NormLike(alpha=1.5), "alpha must be a finite number >= 2, got 1.5"),
         (lambda: NormLike(alpha=3.0, classes=3), "classes must be 2 for NormLike, got 3; use SquaredError"),

@@ -5,13 +5,14 @@ from tacit.audit.config import read_plan
 from tacit.audit.faults import faults
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
-from tacit.audit.plan import SURFACES, AuditPlan, Step, bundled_plan
+from tacit.audit.plan import AuditPlan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.run import run_audit
 from tacit.audit.total import ReleaseCost, Total
 from tacit.audit.tracking import log_audit
 from tacit.audit.utility import Utility
 from tacit.audit.verdict import Verdict, judge
+from tacit.privacy.plan import SURFACES
 
 __all__ = [
     "SURFACES",

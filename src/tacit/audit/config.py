@@ -14,10 +14,11 @@ from typing import Any
 
 from tacit.audit.answer import Limits
 from tacit.audit.lines import KeyLines, key_at
-from tacit.audit.plan import SURFACES, AuditPlan, Step, plan_type, planned_release
+from tacit.audit.plan import AuditPlan, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.data.locations import is_location
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.plan import SURFACES
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import read_value, settings_of
 

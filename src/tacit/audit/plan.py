@@ -15,11 +15,11 @@ from tacit.audit.answer import Limits
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.plan import SURFACES, Plan
+from tacit.privacy.plan import Plan, check_surfaces
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import settings_of
 
-__all__ = ["SURFACES", "AuditPlan", "Step", "bundled_plan", "plan_type", "planned_release"]
+__all__ = ["AuditPlan", "Step", "bundled_plan", "plan_type", "planned_release"]
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _NO_LIMITS = Limits()
@@ -142,11 +142,8 @@ class AuditPlan:
 
     def only(self, surfaces: Sequence[str]) -> AuditPlan:
         """Return the plan for some surfaces only; none means all."""
-        unknown = [name for name in surfaces if name not in SURFACES]
-        if unknown:
-            raise InvalidInput(
-                f"must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}", field="surfaces"
-            )
+        if surfaces:
+            check_surfaces(surfaces)
         absent = [name for name in surfaces if name not in self.surfaces]
         if absent:
             raise InvalidInput(
