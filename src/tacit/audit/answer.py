@@ -106,8 +106,7 @@ def for_one_label(guarantee: AnyGuarantee) -> Guarantee | None:
 
 
 def most_exposed(changes: tuple[OddsChange, ...], *, limit: float) -> OddsChange | None:
-    """Return the class that decides: of those above the limit the worst, otherwise the one that is known least."""
+    """Return the class that decides: the worst of those above the limit, else of those not known to be below it."""
     above = [change for change in changes if change.odds_interval.low >= limit]
-    if above:
-        return max(above, key=lambda change: change.odds_interval.low)
-    return max(changes, key=lambda change: change.odds_interval.high, default=None)
+    unknown = [change for change in changes if change.odds_interval.high >= limit]
+    return next(iter(above or unknown or changes), None)

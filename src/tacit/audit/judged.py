@@ -140,7 +140,7 @@ def _by_odds(found: Judged, change: OddsChange, ends: str) -> str:
     if found.measured is State.BELOW:
         held = isinstance(found.guarantee, Guarantee)
         return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
-    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < math.inf else f"at least {low}-fold"
+    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < math.inf else f"{low}-fold or more"
     return f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {reach}, {ends}."
 
 

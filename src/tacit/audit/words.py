@@ -118,16 +118,22 @@ def in_odds(guarantee: AnyGuarantee) -> str:
     return f"at most {_up(math.exp(min(guarantee.epsilon, 700.0)))}-fold"
 
 
+_LONGEST = 10_000_000  # a change of odds beyond which only its size matters
+
+
 def fold(odds: float) -> str:
     """Return a change of odds, with two digits or three.
 
     Examples
     --------
-    >>> [fold(odds) for odds in (0.0, 0.0123, 1.234, 12.34, 12345.6, math.inf)]
-    ['0', '0.012', '1.2', '12', '12,300', 'infinity']
+    >>> [fold(odds) for odds in (0.0, 0.0123, 1.234, 12.34, 12345.6, 2.64e15, math.inf)]
+    ['0', '0.012', '1.2', '12', '12,300', '2.6 x 10^15', 'infinity']
     """
     if not 0 < odds < math.inf:
         return "infinity" if odds else "0"
+    if odds > _LONGEST:
+        power = math.floor(math.log10(odds))
+        return f"{odds / 10.0**power:.2g} x 10^{power}"
     digits = (1 if odds < 100 else 2) - math.floor(math.log10(odds))
     return f"{round(odds, digits):,.{max(digits, 0)}f}"
 
