@@ -31,7 +31,7 @@ from benchmarks.__main__ import describe_machine
 from papers.margin_membership.theory import GaussianMixture, PointSource, Sphere, interpolate_labels
 from papers.margin_membership.theory.orthogonal import BoundedMargin, measure_orthogonality
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
-from tacit.models.attacks.margin import KnownMargin, MarginRule
+from tacit.models.attacks.margin import KnownMargin
 from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
 from tacit.models.attacks.span import find_span
 from tacit.models.attacks.targets_leak import measure_membership
@@ -138,7 +138,7 @@ def _scores(fit: MarginFit, X: Vector, y: Vector, fresh: Vector, labels: Vector)
     ties = KnownMargin.from_ties(np.concatenate([inside, outside[:CANDIDATES]]))
     span, linear = find_span(fit.network), interpolate_labels(X, y)
 
-    def by(rule: MarginRule, members: Vector, nonmembers: Vector) -> tuple[Vector, Vector]:
+    def by(rule: KnownMargin, members: Vector, nonmembers: Vector) -> tuple[Vector, Vector]:
         return rule.score(members), rule.score(nonmembers)
 
     known = KnownMargin(margin=1.0)

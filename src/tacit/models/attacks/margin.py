@@ -1,9 +1,8 @@
-"""Rules that recognize training points by |Phi(x)| alone."""
+"""Recognize training points by |Phi(x)| alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +10,9 @@ from numpy.typing import ArrayLike
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["KnownMargin", "MarginRule", "check_outputs"]
+__all__ = ["KnownMargin", "check_outputs"]
 
 _TIES = 5  # outputs that show the margin
-
-
-class MarginRule(Protocol):
-    """What the attacker knows about the margin."""
-
-    @property
-    def threshold(self) -> float:
-        """Return the score from which on a point is called a training point, fixed before any is seen."""
-
-    def score(self, outputs: ArrayLike) -> Floats:
-        """Return a score per point from Phi, higher for training points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +68,7 @@ class KnownMargin:
 
     @property
     def threshold(self) -> float:
-        """The score of an output ``tolerance`` margins away from the margin."""
+        """The score of an output ``tolerance`` margins away from the margin, fixed before any point is seen."""
         return -self.tolerance
 
     def score(self, outputs: ArrayLike) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.leak import FixedThreshold, Leak, ThresholdRule, leak_from_scores
-from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
+from tacit.models.attacks.margin import KnownMargin, check_outputs
 from tacit.models.margin.coverage import MarginCoverage, judge_coverage
 from tacit.models.margin.labels import check_points
 from tacit.models.points import Floats
@@ -36,7 +36,7 @@ def attack_outputs(
     members: ArrayLike,
     nonmembers: ArrayLike,
     *,
-    rule: MarginRule,
+    rule: KnownMargin,
     threshold: ThresholdRule | None = None,
     level: float = 0.95,
 ) -> Leak:
@@ -61,7 +61,7 @@ def attack_margin(
     members: ArrayLike,
     nonmembers: ArrayLike,
     *,
-    rule: MarginRule | None = None,
+    rule: KnownMargin | None = None,
     labels: ArrayLike | None = None,
     level: float = 0.95,
 ) -> MarginLeak:
