@@ -13,9 +13,10 @@ from sklearn.model_selection import KFold
 
 from tacit.data import Encoder, open_table, read_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
 
 __all__ = ["prior_from_features"]
+
+_FOLDS = 5
 
 
 def prior_from_features(
@@ -25,7 +26,6 @@ def prior_from_features(
     classes: int,
     leave_out: tuple[str, ...] = (),
     model: Any = None,  # noqa: ANN401
-    folds: int = 5,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return P(label | features) of every row from a model that has seen the labels of other rows only.
@@ -45,8 +45,6 @@ def prior_from_features(
         Columns that are no features: the label.
     model
         A classifier with ``predict_proba``. Default: boosted trees.
-    folds
-        Parts for fitting.
     rng
         Splits the rows.
     """
@@ -59,11 +57,11 @@ def prior_from_features(
     X = encoder.encode(rows) if encoder.rules else np.zeros((rows.num_rows, 1))  # ids say nothing of other rows
     if len(X) != len(y):
         raise InvalidInput(f"must be one for each of {len(X)} rows, got {len(y)}", field="labels")
-    if check_count(folds, name="folds", least=2) > len(y):
-        raise InvalidInput(f"must be at most the {len(y)} rows, got {folds}", field="folds")
+    if len(y) < _FOLDS:
+        raise InvalidInput(f"must have at least {_FOLDS} rows, for models of the others, got {len(y)}", field="data")
     learner = HistGradientBoostingClassifier(max_iter=100) if model is None else model
     prior = np.zeros((len(y), classes))
-    splits = KFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    splits = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     for seen, unseen in splits.split(X):
         if (y[seen] == y[seen][0]).all():  # a rare label in one fold alone
             prior[unseen, y[seen][0]] = 1.0

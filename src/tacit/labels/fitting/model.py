@@ -130,16 +130,14 @@ def cross_fit(
     targets: NDArray[np.float64],
     *,
     folds: int,
-    sample_weight: Weights = None,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return probabilities of every row from a model that did not see it; in-sample ones for one fold."""
     if folds == 1 or len(targets) < 2 * folds:
-        return fit_soft(estimator, X, targets, sample_weight=sample_weight, rng=rng).probabilities(X)
+        return fit_soft(estimator, X, targets, rng=rng).probabilities(X)
     result = np.empty_like(targets)
     for seen, held_out in KFold(folds, shuffle=True, random_state=int(rng.integers(2**31))).split(targets):
-        weights = None if sample_weight is None else sample_weight[seen]
-        model = fit_soft(estimator, _safe_indexing(X, seen), targets[seen], sample_weight=weights, rng=rng)
+        model = fit_soft(estimator, _safe_indexing(X, seen), targets[seen], rng=rng)
         result[held_out] = model.probabilities(_safe_indexing(X, held_out))
     return result
 

@@ -18,6 +18,7 @@ _NARROW = 1e-3  # an interval has to be this wide, in the units of the losses, f
 _DAMPED = 0.6
 _DRIFT = 0.05  # by which beliefs about all rows together may be off
 _SETTLED = 1e-4
+_STEPS = 80
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,6 @@ def label_posterior(
     *,
     losses: ArrayLike,
     floating: float | None = None,
-    steps: int = 80,
 ) -> Floats:
     """Return the probability of every label given all answers, (rows, labels), by approximate message passing.
 
@@ -81,7 +81,7 @@ def label_posterior(
             f"must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}", field="losses"
         )
     beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
-    return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on(steps) if readings else beliefs
+    return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on() if readings else beliefs
 
 
 class _ReadingMatrices:
@@ -109,12 +109,12 @@ class _ReadingMatrices:
         self.high = np.array([min(reading.high, far) for reading in readings]) - constant
         self.scale = np.array([reading.scale for reading in readings])
 
-    def pass_on(self, steps: int) -> Floats:
+    def pass_on(self) -> Floats:
         result = self.prior.copy()
         beliefs = self.prior[self.rows]
         logs = np.log(beliefs)
         pull = np.zeros(len(self.low))
-        for step in range(steps):
+        for step in range(_STEPS):
             means = beliefs @ self.losses.T
             expected, spread = self._sums(means, beliefs @ (self.losses**2).T - means**2)
             spread += 1e-9
