@@ -133,3 +133,9 @@ def test_a_group_that_noise_cannot_hide_is_refused():
     ) as refused:
         trained.for_group(rows=200)
     assert refused.value.field == "rows"
+
+
+def test_a_group_whose_every_loss_counts_as_infinite_is_told_everything():
+    loss = SampledGaussianLoss(noise=0.04, rate=0.9, steps=1, rows=50)
+    assert loss.distribution().infinity == 1.0
+    assert loss.epsilon_at(1e-6) == np.inf

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
+from tacit.privacy.loss import SampledGaussianLoss
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases import DocumentMember, Release, ReleaseHeader, TableMember
 from tacit.privacy.releases.header import canonical_json
@@ -88,6 +89,18 @@ def edit_json(path, change):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
+
+
+def forge(path, field):
+    """Change a header and compute its checksum anew, as anyone can."""
+
+    def change(document):
+        stored = document["tacit_release"] | field
+        del stored["checksum"]
+        plain = json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
+        document["tacit_release"] = {**stored, "checksum": hashlib.sha256(plain).hexdigest()}
+
+    edit_json(path, change)
 
 
 def edit_parquet(path, change):
@@ -200,15 +213,22 @@ def test_a_folder_that_lost_a_member_is_refused(folder):
     ],
 )
 def test_a_header_that_makes_no_sense_is_one_sentence_though_its_checksum_fits(json_file, field):
-    def change(document):
-        stored = document["tacit_release"] | field
-        del stored["checksum"]
-        plain = json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
-        document["tacit_release"] = {**stored, "checksum": hashlib.sha256(plain).hexdigest()}
-
-    edit_json(json_file, change)
+    forge(json_file, field)
     with pytest.raises(InvalidRelease, match="header"):
         ToyFile.read(json_file)
+
+
+def test_the_loss_that_a_stranger_states_is_never_priced(json_file, monkeypatch):
+    """A composition of thousands of sampled steps takes a kilobyte to write and hours to price."""
+
+    def price(_):
+        raise AssertionError("priced")
+
+    monkeypatch.setattr(SampledGaussianLoss, "distribution", price)
+    steps = [{"kind": "sampled_gaussian", "noise": 1 + i / 1000, "rate": 0.5, "steps": 10**6} for i in range(1000)]
+    stated = GUARANTEE.to_json() | {"delta": 1e-6, "loss": {"kind": "composed", "parts": steps}}
+    forge(json_file, {"guarantee": stated})
+    assert ToyFile.read(json_file).guarantee.epsilon == 1.0
 
 
 @pytest.mark.parametrize("stored", [b"[1]", b"{"])

@@ -49,10 +49,12 @@ def _chain(first: LossDistribution, then: LossDistribution) -> LossDistribution:
     near, far = _Tails(first), _Tails(then)
     lower = max(near.lower + far.lower, -round(LARGEST / INTERVAL))
     upper = min(near.upper + far.upper, round(LARGEST / INTERVAL))
+    if lower > upper:  # every loss counts as infinite
+        return LossDistribution(0, np.zeros(1), 1.0)
     points = np.arange(lower, upper + 1)
     between = _best_between(points, near, far)
     deltas = near.delta(between) + np.exp(between * INTERVAL) * far.delta(points - between)
-    return _dominating(points, deltas)
+    return _dominating(points, np.minimum(deltas, 1.0))
 
 
 class _Tails:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
+from tacit.privacy.loss import loss_from_json
 
 __all__ = ["FORMAT", "ReleaseHeader", "canonical_json"]
 
@@ -72,9 +73,9 @@ class ReleaseHeader:
             raise InvalidRelease(f"{source} has a bad checksum: it was changed or damaged since it was written")
         try:
             own = {one.name: document[one.name] for one in fields(cls)}
-            header = cls(**{**own, "guarantee": guarantee_from_json(document["guarantee"])})
+            header = cls(**{**own, "guarantee": _stated(document["guarantee"])})
             return header, {name: dict(facts) for name, facts in document["members"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             raise InvalidRelease(f"{source} has an incomplete header: {error}") from error
 
 
@@ -84,6 +85,13 @@ def canonical_json(value: object) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"must be plain JSON (no NaN, no objects): {error}", field="value") from error
+
+
+def _stated(document: Mapping[str, Any]) -> AnyGuarantee:
+    """The guarantee without its loss: that of the plan counts, and pricing one by a stranger may take hours."""
+    if document.get("loss") is not None:
+        loss_from_json(document["loss"])  # raises if it is none
+    return guarantee_from_json({**document, "loss": None})
 
 
 def _checksum(document: Mapping[str, Any]) -> str:
