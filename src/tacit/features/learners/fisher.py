@@ -38,8 +38,6 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether the rows to classify carry the same noise.
     transition
         P(released label = column | label = row) over the sorted classes; None if the labels are true.
-    priors
-        Class probabilities; None to estimate them.
 
     References
     ----------
@@ -69,13 +67,11 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise: ArrayLike = 0.0,
         noisy_test: bool = False,
         transition: ArrayLike | None = None,
-        priors: ArrayLike | None = None,
     ) -> None:
         self.rule = rule
         self.noise = noise
         self.noisy_test = noisy_test
         self.transition = transition
-        self.priors = priors
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: ANN401
         """Learn means and covariance."""
@@ -164,7 +160,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.inverse_covariance_ = self._rule.inverse_covariance(
             spread, noise=noise, error=error, noisy_test=self.noisy_test
         )
-        self.priors_ = np.asarray(usable / usable.sum() if self.priors is None else self.priors, dtype=np.float64)
+        self.priors_ = usable / usable.sum()
         self.coef_ = self.inverse_covariance_.apply(self.means_.T).T
         self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
         return self
