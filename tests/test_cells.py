@@ -1,10 +1,12 @@
 """All fifteen cells from the command line, by every mechanism and for each label, on a table as hospitals have them."""
 
 import json
+from importlib import import_module
 
 import pytest
 
 from tacit.cli import main
+from tacit.privacy.settings import choices_of, settings_of
 from tests.hospital import hospital  # noqa: F401
 
 PATIENT = "--ranges patient=100000,101000"
@@ -39,6 +41,7 @@ CELLS = {
         "squared": f"--label cost --totals squared --lower 0 --upper 20000 --epsilon 1 {BY}",
         "poisson": f"--label cost --totals poisson --upper 20000 --epsilon 1 {BY}",
         "random": "--label ill --epsilon none --mechanism random:size=5,bags=100",
+        "noisy random": "--label ill --epsilon 1 --mechanism random:size=5,bags=100,joins=10",
     },
     "features": {
         **every_label("rows", f"--mechanism rows --select 6 {PRIVATE} {PATIENT}"),
@@ -52,6 +55,9 @@ CELLS = {
         "rare": "--label ill --epsilon 5 --submissions 20 --metric auc:class_floor=2",
         "accuracy": "--label severity --epsilon 5 --submissions 20 --metric accuracy --policy thresholdout",
         "ladder": "--label severity --epsilon none --submissions 20 --metric accuracy --policy ladder",
+        "brier": "--label severity --epsilon 5 --submissions 20 --metric brier",
+        "f1": "--label smoker --epsilon 5 --submissions 20 --metric f1:class_floor=20",
+        "bounded": "--label ill --epsilon none --submissions 200 --policy bounded:tau=0.0001",
         "rounded": "--label ill --epsilon none --submissions 200 --policy rounded:decimals=5",
         "rmse": "--label ill --epsilon 5 --submissions 20 --metric rmse:lower=0,upper=1",
         "mae of an amount": "--label cost --epsilon 5 --submissions 20 --metric mae:lower=0,upper=20000",
@@ -134,6 +140,15 @@ def check_learned(surface, cell, learned):
         left_out, hashed = learned["notes"][:2]
         assert left_out.startswith("Left out: patient (an id: integers that differ in every row); name (")
         assert hashed.startswith("Text hashed, so that some values share a column: city (64 buckets)")
+
+
+@pytest.mark.parametrize("surface", CELLS)
+def test_no_mechanism_metric_or_policy_is_left_out(surface):
+    for one in settings_of(import_module(f"tacit.{surface}").Plan):
+        if one.name in ("mechanism", "metric", "policy"):
+            given = " ".join(CELLS[surface].values()).split(f"--{one.name} ")[1:]
+            named = {words.split()[0].split(":")[0] for words in given}
+            assert named | {one.default.name} == {choice.name for choice in choices_of(one.kind)}
 
 
 @pytest.mark.parametrize("surface", ["features", "models"])
