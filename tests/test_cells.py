@@ -121,6 +121,49 @@ def test_protect_learn_attack(hospital, run, surface, cell):  # noqa: F811
     assert run(f"{surface} attack {made['path']} {attack} --seed 0")["rate"] >= 0
 
 
+METHODS = {  # with a cell to try each on; an offer has no scores to learn from
+    ("labels", "learn"): {
+        "denoised": "rr ill",
+        "likelihood": "rr ill",
+        "twins:epochs=1": "rr severity",
+        "regressor": "unbiased",
+    },
+    ("labels", "attack"): {"bayes": "rr severity", "canaries": "rr severity"},
+    ("bags", "learn"): {"crosses": "log", "trees": "log", "linear": "random"},
+    ("bags", "attack"): {"totals": "exact"},
+    ("features", "learn"): {"fisher": "rows severity"},
+    ("features", "attack"): {"linkage": "rows severity", "membership": "rows severity", "canaries": "totals severity"},
+    ("scores", "attack"): {"best": "laplace", "digits": "rounded", "joint": "rounded", "crowded": "rounded"},
+    ("models", "learn"): {"load": "plain severity"},
+    ("models", "attack"): {
+        "loss": "plain severity",
+        "lira:models=4": "plain severity",
+        "rmia:models=4": "plain severity",
+        "margin": "margin",
+        "reconstruct:points=2,steps=20": "margin",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("surface", "side", "method"), [(*where, method) for where, given in METHODS.items() for method in given], ids=str
+)
+def test_every_method_of_learning_and_attack(hospital, run, surface, side, method):  # noqa: F811
+    cell = METHODS[surface, side][method]
+    table = "few.csv" if cell in FEW else "visits.csv"
+    made = run(f"{surface} protect {table} {CELLS[surface][cell]} --seed 0")
+    options = (LEARN if side == "learn" else ATTACK)[surface].replace("visits.csv", table)
+    if method == "linkage":
+        options = options.replace("--data later.csv", "")  # its candidates are the rows of truth
+    assert run(f"{surface} {side} {made['path']} {options} --method {method} --seed 0")
+
+
+@pytest.mark.parametrize(("surface", "side"), METHODS)
+def test_no_method_is_left_out(surface, side):
+    union = getattr(import_module(f"tacit.{surface}.methods"), f"{side.capitalize()}Method")
+    assert {method.split(":")[0] for method in METHODS[surface, side]} == {one.name for one in choices_of(union)}
+
+
 def check_protected(surface, cell, made):
     if "--select 6" in CELLS[surface][cell]:
         assert len(made["settled"]["features"]) == 6
