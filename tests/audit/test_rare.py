@@ -68,3 +68,20 @@ def test_too_few_rows_pass_by_guarantee_alone(audit, epsilon, state):
     run = audit(300, 4, epsilon)
     assert run.findings[0].state is state
     assert bool(faults(run, Limits(odds=10))) == (state is State.UNKNOWN)
+
+
+def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
+    """Always guessing no is right for 96% of the rows, and tells nobody who is ill."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 90, 12_000)
+    ill = rng.random(12_000) < 1 / (1 + np.exp(6.5 - age / 18))
+    table = pa.table({"age": age, "ill": np.where(ill, "yes", "no")})
+    source = Source(name="people", table=table, label="ill", features=("age",))
+    plan = AuditPlan(steps=tuple(step_of(source, "labels", epsilon=epsilon) for epsilon in (3, 0.01)), epsilons=())
+    told, drowned = (found.utility for found in run_audit(plan, seed=0).findings)
+    assert told.measure.startswith("AUC of ill = yes on withheld rows")
+    assert told.blind == 0.5
+    assert told.protected > 0.75
+    assert told.protected <= told.unprotected
+    assert not told.worthless
+    assert drowned.protected < told.protected

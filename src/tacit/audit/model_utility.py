@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
@@ -16,19 +16,24 @@ from sklearn.preprocessing import StandardScaler
 
 from tacit.audit.source import Source
 from tacit.audit.split import RowSplit
-from tacit.audit.utility import Utility, share_utility, variance_utility
+from tacit.audit.utility import Utility, ranking_utility, share_utility, variance_utility
 from tacit.data.amounts import cut_column
 from tacit.privacy.plan import Plan
 
 __all__ = ["model_utility"]
 
+Chances = NDArray[np.float64]
+
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 _FOLDS = 3
+_RARE = 0.1  # of the rows: a class below this hardly changes accuracy
 _BEST = "; without protection, the best of models of the true labels, chosen on other rows, and the release's own model"
 
 
 def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: ANN401
     """Return the accuracy of a model on withheld rows, or the share of the variance that it explains of numbers.
+
+    If the rarest class has less than a tenth of the rows, it is the model's AUC of that class.
 
     Whoever has the private data can make the release too. So without protection, the model of the release counts where
     it does better than the models of the true labels: protection never appears to help.
@@ -45,10 +50,29 @@ def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: A
         measure = "variance explained on withheld rows by a model trained on the release"
         return variance_utility(measure, made, best, truth=truth, about=_BEST)
     words = _words(outside)
+    names, counts = np.unique(words, return_counts=True)
+    if counts.min() < _RARE * len(words):
+        rare = str(names[counts.argmin()])
+        known = rows.withheld.select(list(rows.columns))
+        chances = _chance(model.classes_, model.predict_proba(known), rare)
+        plain = _chance(fitted.classes_, fitted.predict_proba(rows.source.X[rows.outside]), rare)
+        return _rarest(chances, plain, words == rare, f"{plan.label} = {rare}")
     right, clean = (_words(pa.array(made.tolist())) == words for made in (predicted, plain))
     best = max((clean, right), key=np.count_nonzero)
     measure = "accuracy on withheld rows of a model trained on the release"
     return share_utility(measure, right, best, truth=words, about=_BEST)
+
+
+def _rarest(made: Chances, plain: Chances, truth: NDArray[np.bool_], name: str) -> Utility:
+    measure = f"AUC of {name} on withheld rows of a model trained on the release"
+    ranked = [ranking_utility(measure, made, one, truth=truth, about=_BEST) for one in (plain, made)]
+    return max(ranked, key=lambda one: one.unprotected)
+
+
+def _chance(classes: ArrayLike, probabilities: Chances, name: str) -> Chances:
+    """The predicted probability of a class; none where a model does not know it."""
+    column = np.flatnonzero(_words(pa.array(np.asarray(classes).tolist())) == name)
+    return np.asarray(probabilities[:, column].sum(axis=1))
 
 
 @lru_cache(maxsize=4)

@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.audit.words import percent, span
 from tacit.leak import Interval, clopper_pearson, difference_interval
+from tacit.leak.ranking import ranking_area
 from tacit.leak.record import Record, read_fields
 
-__all__ = ["Utility", "share_utility", "variance_utility"]
+__all__ = ["Utility", "ranking_utility", "share_utility", "variance_utility"]
 
 _METHOD = "Clopper-Pearson; the cost from rows that only one of the two got right, half of the error each"
 _RESAMPLES = 1000
+_TWO_SIDED = 1.96  # standard errors at 95%
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,52 @@ def share_utility(
         cost_interval=difference_interval((lost, rows), (won, rows)),
         method=f"{_METHOD}{about}",
     )
+
+
+def ranking_utility(
+    measure: str,
+    protected: NDArray[np.float64],
+    unprotected: NDArray[np.float64],
+    *,
+    truth: NDArray[np.bool_],
+    about: str = "",
+) -> Utility:
+    """Return how often a row of a class is ranked above another row (AUC); blind is one half.
+
+    Accuracy cannot see a rare class: always guessing the other one is nearly always correct.
+
+    Parameters
+    ----------
+    protected, unprotected
+        The predicted probability of the class, for the same rows.
+    about
+        Words that the method ends with.
+
+    Examples
+    --------
+    >>> ill = np.arange(100) >= 96
+    >>> use = ranking_utility("AUC", np.arange(100.0) % 98, np.arange(100.0), truth=ill)
+    >>> round(use.protected, 2), use.unprotected, use.blind
+    (0.5, 1.0, 0.5)
+    """
+    (area, error), (best, best_error) = (
+        ranking_area(scores, truth.astype(np.float64)) for scores in (protected, unprotected)
+    )
+    return Utility(
+        measure=measure,
+        protected=area,
+        interval=_around(area, error),
+        unprotected=best,
+        unprotected_interval=_around(best, best_error),
+        blind=0.5,
+        blind_interval=Interval(low=0.5, high=0.5, level=0.95),
+        cost_interval=_around(best - area, float(np.hypot(error, best_error)), least=-1.0),
+        method=f"DeLong's standard errors, added as if independent for the cost{about}",
+    )
+
+
+def _around(value: float, error: float, *, least: float = 0.0) -> Interval:
+    return Interval(low=max(value - _TWO_SIDED * error, least), high=min(value + _TWO_SIDED * error, 1.0), level=0.95)
 
 
 def variance_utility(
