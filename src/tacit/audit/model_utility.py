@@ -45,7 +45,7 @@ def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: A
         measure = "variance explained on withheld rows by a model trained on the release"
         return variance_utility(measure, made, best, truth=truth, about=_BEST)
     words = _words(outside)
-    right, clean = (_words(pa.array(made.tolist())) == words for made in (predicted, plain))
+    right, clean = (_words(_as_label(made, outside.type)) == words for made in (predicted, plain))
     best = max((clean, right), key=np.count_nonzero)
     measure = "accuracy on withheld rows of a model trained on the release"
     return share_utility(measure, right, best, truth=words, about=_BEST)
@@ -62,6 +62,12 @@ def _best_model(source: Source, inside: bytes, labels: tuple[Any, ...], *, numbe
         cv=KFold(_FOLDS, shuffle=True, random_state=0),
     )
     return search.fit(source.X[np.frombuffer(inside, dtype=np.int64)], np.asarray(labels))
+
+
+def _as_label(made: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Predictions as the labels are: a model of totals predicts truth values as 0 and 1."""
+    predicted = pa.array(made.tolist())
+    return predicted.cast(kind) if pa.types.is_boolean(kind) and pa.types.is_integer(predicted.type) else predicted
 
 
 def _words(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.str_]:
