@@ -114,6 +114,8 @@ def test_dates_are_suggested_and_lists_are_not(run, tmp_path, capsys):
     assert "Left out: vector (list<" in capsys.readouterr().out
     assert run("--label", "y", "--features", "a,vector", "--force", data=data) == 2
     assert "column 'vector' is list" in capsys.readouterr().err
+    assert run("--label", "vector", "--force", data=data) == 2
+    assert "column 'vector' is list<l: double>; a label has numbers, text" in capsys.readouterr().err
 
 
 def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
