@@ -1,9 +1,11 @@
 """Every surface's plan through its own protect, learn and attack: what is measured, and what is reported of it."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tacit.audit import Permission, State
+from tacit.audit import Permission, State, read_plan
 from tacit.audit.measure import measure
 from tacit.audit.source import bundled_source
 from tacit.privacy import Guarantee, NoGuarantee
@@ -137,3 +139,12 @@ class TestModels:
         keys = {"epsilon": 3.0, "delta": 1e-5, "ranges": {"*": [0, 16]}, "mechanism": "dp_sgd:epochs=1"}
         one, two = (audit("digits", "models", **keys) for _ in range(2))
         assert one.leak == two.leak
+
+
+def test_truth_values_that_totals_predict_as_0_and_1_are_compared_as_truth_values(tmp_path):
+    site = np.arange(400) % 2
+    pq.write_table(pa.table({"site": site, "ill": site == 1}), tmp_path / "visits.parquet")
+    path = tmp_path / "tacit.toml"
+    path.write_text('[data]\nfile = "visits.parquet"\nlabel = "ill"\n[[bags]]\nby = ["site"]\nepsilon = 5\n')
+    (step,) = read_plan(path).steps
+    assert measure(step, seed=0, tell=print).utility.protected == 1

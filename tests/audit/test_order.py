@@ -2,14 +2,18 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
+from tacit import labels
 from tacit.audit import Permission, State
 from tacit.cli import main
+from tacit.privacy import InvalidInput
 
 
 def people(rows=2000, *, ordered):
@@ -77,3 +81,37 @@ def test_init_plans_a_random_order_where_it_is_needed(audited, tmp_path, capsys,
     assert ("random order first" in plan) == (order == "kept")
     answer = audited(plan.replace("epsilons = [0.1, 0.3, 1, 3, 10]", "epsilons = []"))["answer"]
     assert answer == ("no" if order == "kept" else "yes")
+
+
+@pytest.mark.parametrize("name", ["label", "codes"])
+def test_shuffled_labels_are_matched_over_gaps_and_without_columns_that_cannot_be_released(audited, name, capsys):
+    table = people(ordered=True)
+    rows, rng = table.num_rows, np.random.default_rng(1)
+    visit = pa.array(rng.permutation(rows) / 7)
+    gaps = pa.array(rng.integers(0, 9, rows), mask=rng.random(rows) < 0.3)
+    other = pa.array(rng.integers(0, 2, rows)) if name == "label" else pa.array([[1, 2]] * rows)
+    for column, values in (("visit", visit), ("gaps", gaps), (name, other)):
+        table = table.append_column(column, values)
+    pyarrow.parquet.write_table(table, "people.parquet")
+    assert run("init people.parquet --label ill --surfaces labels", capsys)["order"] == "shuffled"
+    plan = Path("tacit.toml").read_text()
+    assert '"gaps"' in plan
+    assert "shuffle = true" in plan
+    assert audited(plan.replace("epsilons = [0.1, 0.3, 1, 3, 10]", "epsilons = []"))["answer"] == "yes"
+
+
+def test_a_column_that_the_release_has_itself_is_not_released_under_all():
+    table = people(ordered=True)
+    table = table.append_column("label", table["ill"])
+    with pytest.raises(InvalidInput, match="features must not name 'label', a column of the release; rename it first"):
+        labels.protect(table, labels.Plan(label="ill", epsilon=1, features="all"))
+
+
+def test_order_that_the_attack_misses_is_not_known_yet(audited, tmp_path, monkeypatch):
+    """The owner sees that labels follow the order: an attack that does not is no reason to hand them out."""
+    pyarrow.csv.write_csv(people(ordered=True), tmp_path / "people.csv")
+    monkeypatch.setattr("tacit.labels.attacks.bayes.guess_labels_in_order", lambda released, best: None)
+    found = audited(PLAN)
+    assert found["answer"] == "not known yet"
+    assert found["reason"].startswith("The labels follow the order of the rows")
+    assert "shuffle = true" in found["remedy"]

@@ -147,6 +147,8 @@ def test_an_attacker_may_ignore_all_but_the_worst_release(finding):
         data="x", column="ill", subject="ill", rows=800, guarantee=quiet.guarantee, leak=quiet.leak, releases=("a", "b")
     )
     assert joint.answer is Permission.YES
+    checked = replace(joint, alone=State.GUARANTEED, reason_alone="By guarantee: epsilon 1 for one label.")
+    assert (checked.state, checked.reason) == (joint.measured, joint.reason), "one yes is no reason for another"
     worse = replace(joint, alone=State.DETERMINED, reason_alone="2 labels are determined for certain.")
     assert (worse.answer, worse.reason) == (Permission.NO, "2 labels are determined for certain.")
 

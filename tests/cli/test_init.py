@@ -1,5 +1,6 @@
 """tacit init: what it writes is read by tacit audit, and what it cannot know it asks for or names the flag of."""
 
+import contextlib
 import json
 import sys
 from datetime import datetime, timedelta
@@ -114,6 +115,8 @@ def test_dates_are_suggested_and_lists_are_not(run, tmp_path, capsys):
     assert "Left out: vector (list<" in capsys.readouterr().out
     assert run("--label", "y", "--features", "a,vector", "--force", data=data) == 2
     assert "column 'vector' is list" in capsys.readouterr().err
+    assert run("--label", "vector", "--force", data=data) == 2
+    assert "column 'vector' is list<l: double>; a label has numbers, text" in capsys.readouterr().err
 
 
 def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
@@ -134,6 +137,12 @@ def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
     assert run("--label", "days", "--force", data=data) == 0
     plan = read_plan(run.out).steps[0].plan
     assert plan.values[-1] <= 80
+    assert read_plan(run.out).steps[3].plan.metric.upper >= 1e9, "scores are refused for labels outside their range"
+    page = tmp_path / "report.html"
+    run.out.write_text(run.out.read_text().replace("[0.1, 0.3, 1, 3, 10]", "[]"))
+    with contextlib.suppress(SystemExit):
+        main(["audit", str(run.out), "--surfaces", "labels,scores", "--seed", "0", "--fresh", "--out", str(page)])
+    assert "What your data reveals" in page.read_text(), "the plan runs without changes"
     assert "read off the private rows, without 1 value far from the rest, which are clipped" in run.out.read_text()
     assert run("--label", "ill", "--public", str(data), "--force", data=data) == 0
     assert read_plan(run.out).steps[2].plan.ranges["age"] == (0.0, 4000.0), "a public table is taken at its word"

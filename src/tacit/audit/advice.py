@@ -6,7 +6,7 @@ import math
 
 from tacit.audit.answer import Permission, State
 from tacit.audit.finding import Finding
-from tacit.audit.words import WEAK, percent
+from tacit.audit.words import WEAK, listed, percent
 from tacit.leak import Leak
 from tacit.privacy.plan import Plan
 
@@ -45,6 +45,8 @@ def advise(finding: Finding, plan: Plan) -> str:
     epsilon, utility = finding.epsilon, finding.utility
     if finding.state is State.VIOLATED:
         return "its guarantee is violated, so release nothing by this mechanism until the fault is found"
+    if copies := finding.leak.facts.get("copies"):
+        return f"release it without {listed([*copies])}, which copies the label"
     if epsilon is None:
         return plan.safer if finding.answer is Permission.NO else f"but nothing is guaranteed, so {plan.safer}"
     if utility.worthless:
@@ -61,7 +63,7 @@ def advise(finding: Finding, plan: Plan) -> str:
 
 def _lower(finding: Finding, epsilon: float) -> str:
     """Return how a release comes below its limit."""
-    if finding.follows_order:
+    if finding.follows_order or finding.doubt:
         return "release the rows in random order (shuffle = true): neighbors reveal each other's labels at any epsilon"
     most = math.log(finding.limit)
     more = "audit more rows, or " if finding.state is State.UNKNOWN else ""

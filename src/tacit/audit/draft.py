@@ -6,12 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tacit.audit.numeric_label import NumericLabel
-from tacit.audit.suggestions import RowOrder, Suggestions
+from tacit.audit.suggestions import RowOrder, Suggestions, matching_columns
 from tacit.privacy.plan import SURFACES, check_surfaces
 from tacit.privacy.rounding import check_epsilon
 from tacit.privacy.words import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["draft_plan"]
 
@@ -70,7 +74,7 @@ def draft_plan(
     columns = found.features_used
     own = _of_classes() if numeric is None else _of_numbers(numeric)
     parts = {
-        "labels": _LABELS.format(e=e, order=_ORDERS[order], **own),
+        "labels": _LABELS.format(e=e, order=_ORDERS[order].format(released=_released(found.table, label)), **own),
         "bags": _bags(found, e, own, rows=rows),
         "features": _FEATURES.format(
             e=e, features=_listed(columns), select=min(_SELECTED, len(columns)), declared=declared, **own
@@ -111,7 +115,7 @@ _ORDERS = {
     RowOrder.RANDOM: "",
     RowOrder.SHUFFLED: (
         "shuffle = true  # the labels follow the order of the rows, which reveals them at any epsilon\n"
-        'features = "all"  # released beside the labels, so that recipients can match them to rows\n'
+        "features = {released}  # released beside the labels, so that recipients can match them to rows\n"
     ),
     RowOrder.KEPT: (
         "# the labels follow the order of the rows, which reveals them at any epsilon: put the rows of the table in\n"
@@ -151,6 +155,11 @@ delta = 1e-7
 {cuts}{declared}"""
 
 
+def _released(table: pa.Table, label: str) -> str:
+    matching = matching_columns(table, label)
+    return _quoted("all") if {*matching, label} == {*table.column_names} else _listed(matching)
+
+
 def _of_classes() -> dict[str, str]:
     """The values of the templates for a label that is classes."""
     return {"kind": "", "values": "", "totals": "", "cuts": "", "metric": "", "errors": "log losses"}
@@ -164,7 +173,7 @@ def _of_numbers(label: NumericLabel) -> dict[str, str]:
         "values": f'mechanism = "bins"\nvalues = "{low}:{high}:{label.step}"  # labels are rounded to these numbers\n',
         "totals": f'totals = "squared"  # of numbers, clipped to the range\nlower = {low}\nupper = {high}\n',
         "cuts": f"cuts = [{cuts}]  # the label becomes {len(label.cuts) + 1} classes; cuts {label.origin}\n",
-        "metric": f'metric = {{ name = "mae", lower = {low}, upper = {high} }}\n',
+        "metric": f'metric = {{ name = "mae", lower = {label.least}, upper = {label.most} }}\n',
         "errors": "mean absolute errors",
     }
 

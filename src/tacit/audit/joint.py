@@ -34,8 +34,9 @@ class JointFinding(Judged):
 
     @property
     def state(self) -> State:
-        """What decides: an attacker may ignore the other releases, so one that is worse by itself does."""
-        return min(self.measured, self.alone, key=lambda state: state.harm)
+        """What decides: an attacker may ignore the other releases, so one with a worse answer by itself does."""
+        worst = min(self.measured, self.alone, key=lambda state: state.harm)
+        return self.measured if worst.answer is self.measured.answer else worst
 
     @property
     def reason(self) -> str:

@@ -31,6 +31,8 @@ class Judged(Record):
         The most exposed class of each group of rows, worst first, if the plan names a column of groups.
     certain
         How many labels are determined.
+    doubt
+        Why a change of odds below the limit would prove nothing, in words; empty: it does.
     limit
         The limit on the change of odds; set by the run.
     """
@@ -45,6 +47,7 @@ class Judged(Record):
     subject: str = ""
     groups: tuple[OddsChange, ...] = ()
     certain: int = 0
+    doubt: str = ""
     limit: float = ODDS_LIMIT
 
     @property
@@ -76,8 +79,13 @@ class Judged(Record):
             return State.VIOLATED
         if self.certain:
             return State.DETERMINED
-        state = state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
-        return State.UNKNOWN if state is State.GUARANTEED and self.follows_order else state
+        state = self._by_odds
+        doubtful = self.doubt or (self.follows_order and state is State.GUARANTEED)
+        return State.UNKNOWN if doubtful and state.answer is Permission.YES else state
+
+    @property
+    def _by_odds(self) -> State:
+        return state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
 
     @property
     def state(self) -> State:
@@ -121,7 +129,11 @@ def explain(found: Judged) -> str:
         bound = proved(found.leak.epsilon_lower_bound)
         return f"The guarantee is {found.guarantee}, but the attack shows that epsilon is {bound}."
     if found.measured is State.DETERMINED:
-        return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain."
+        copies = found.leak.facts.get("copies", ())
+        how = f" by the released {'columns' if len(copies) > 1 else 'column'} {', '.join(copies)}" if copies else ""
+        return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain{how}."
+    if found.doubt and found.measured is State.UNKNOWN:
+        return f"{found.doubt[0].upper()}{found.doubt[1:]}."
     ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
     if found.measured is State.GUARANTEED:
         allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
 from tacit.audit.commands import ATTACK, BOUND, LEARN, PROTECT, SURE
+from tacit.audit.copies import copies_of
 from tacit.audit.finding import Finding
 from tacit.audit.groups import changes_by_group
 from tacit.audit.model_utility import model_utility
@@ -47,6 +48,8 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
         made = MadeRelease(step, step.rows(seed), seed=seed, folder=Path(folder))
         leak, utility = made.leak(), made.utility()
     source, trial = step.source, step.plan.trial()
+    table = made.rows.protected
+    copies = copies_of(table, step.plan.label, step.plan.shown(table.column_names))
     groups: tuple[OddsChange, ...] = ()
     if source.groups is not None and trial.tells == "label":
         classes = step.plan.classes or source.classes
@@ -59,15 +62,21 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
         rows=source.rows,
         setting=setting,
         guarantee=made.release.guarantee,
-        leak=replace(leak, roc=None, guesses=None, before=None, after=None),  # without what has a number per row
+        leak=replace(  # without what has a number per row
+            leak, roc=None, guesses=None, before=None, after=None, facts={**leak.facts, "copies": copies}
+        ),
         groups=groups,
         utility=utility,
         told=tell_leak(leak),
         remedy="",
-        certain=int(leak.facts.get("determined", 0)),
+        certain=table.num_rows if copies else int(leak.facts.get("determined", 0)),
+        doubt=_ORDER if made.follows_order and "with_order" not in leak.facts else "",
         seconds=time.perf_counter() - start,
     )
     return replace(found, remedy=advise(found, step.plan))
+
+
+_ORDER = "the labels follow the order of the rows, so their neighbors may reveal them to a better attack"
 
 
 class MadeRelease:
@@ -83,7 +92,8 @@ class MadeRelease:
         self._step, self.rows, self._seed, self._first = step, rows, seed, first_draw
         self._surface: Any = import_module(f"tacit.{step.surface}")
         path = folder / f"release{step.plan.suffix}"
-        self._surface.protect(rows.protected, step.plan, out=path, rng=self._rng(PROTECT))
+        drawn = self._surface.protect(rows.protected, step.plan, out=path, rng=self._rng(PROTECT))
+        self.follows_order = getattr(drawn, "follows_order", False)
         self.release: Release = self._surface.Release.read(path)
 
     def attack(self, *, before: NDArray[np.float64] | None = None) -> Leak:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold
@@ -27,13 +27,14 @@ Chances = NDArray[np.float64]
 _STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 _FOLDS = 3
 _RARE = 0.1  # of the rows: a class below this hardly changes accuracy
+_FEW = 20  # rows of a class below which no interval of its ranks means anything
 _BEST = "; without protection, the best of models of the true labels, chosen on other rows, and the release's own model"
 
 
 def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: ANN401
     """Return the accuracy of a model on withheld rows, or the share of the variance that it explains of numbers.
 
-    If the rarest class has less than a tenth of the rows, it is the model's AUC of that class.
+    If the rarest class has less than a tenth of the rows, but 20, it is the model's AUC of that class.
 
     Whoever has the private data can make the release too. So without protection, the model of the release counts where
     it does better than the models of the true labels: protection never appears to help.
@@ -51,13 +52,13 @@ def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: A
         return variance_utility(measure, made, best, truth=truth, about=_BEST)
     words = _words(outside)
     names, counts = np.unique(words, return_counts=True)
-    if counts.min() < _RARE * len(words):
+    if _FEW <= counts.min() < _RARE * len(words):
         rare = str(names[counts.argmin()])
         known = rows.withheld.select(list(rows.columns))
-        chances = _chance(model.classes_, model.predict_proba(known), rare)
-        plain = _chance(fitted.classes_, fitted.predict_proba(rows.source.X[rows.outside]), rare)
+        chances = _chance(_as_label(model.classes_, outside.type), model.predict_proba(known), rare)
+        plain = _chance(pa.array(fitted.classes_), fitted.predict_proba(rows.source.X[rows.outside]), rare)
         return _rarest(chances, plain, words == rare, f"{plan.label} = {rare}")
-    right, clean = (_words(pa.array(made.tolist())) == words for made in (predicted, plain))
+    right, clean = (_words(_as_label(made, outside.type)) == words for made in (predicted, plain))
     best = max((clean, right), key=np.count_nonzero)
     measure = "accuracy on withheld rows of a model trained on the release"
     return share_utility(measure, right, best, truth=words, about=_BEST)
@@ -69,9 +70,9 @@ def _rarest(made: Chances, plain: Chances, truth: NDArray[np.bool_], name: str) 
     return max(ranked, key=lambda one: one.unprotected)
 
 
-def _chance(classes: ArrayLike, probabilities: Chances, name: str) -> Chances:
+def _chance(classes: pa.Array, probabilities: Chances, name: str) -> Chances:
     """The predicted probability of a class; none where a model does not know it."""
-    column = np.flatnonzero(_words(pa.array(np.asarray(classes).tolist())) == name)
+    column = np.flatnonzero(_words(classes) == name)
     return np.asarray(probabilities[:, column].sum(axis=1))
 
 
@@ -86,6 +87,12 @@ def _best_model(source: Source, inside: bytes, labels: tuple[Any, ...], *, numbe
         cv=KFold(_FOLDS, shuffle=True, random_state=0),
     )
     return search.fit(source.X[np.frombuffer(inside, dtype=np.int64)], np.asarray(labels))
+
+
+def _as_label(made: NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """Predictions as the labels are: a model of totals predicts truth values as 0 and 1."""
+    predicted = pa.array(made.tolist())
+    return predicted.cast(kind) if pa.types.is_boolean(kind) and pa.types.is_integer(predicted.type) else predicted
 
 
 def _words(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.str_]:

@@ -25,6 +25,8 @@ class NumericLabel:
 
     Parameters
     ----------
+    least, most
+        A range that leaves no label out: scores are refused for labels outside theirs.
     origin
         Where the numbers come from, in words, because the owner of the plan must know which are public.
 
@@ -37,6 +39,8 @@ class NumericLabel:
 
     low: float
     high: float
+    least: float
+    most: float
     step: float
     cuts: tuple[float, ...]
     origin: str
@@ -53,13 +57,15 @@ class NumericLabel:
             far = len(every) - len(labels)
             without = f", without {counted(far, 'value')} far from the rest, which are clipped" if far else ""
             origin = f"read off the private rows{without}: put public ones in their place"
-            return cls._on_grid(labels, labels, origin=origin)
+            return cls._on_grid(labels, labels, every, origin=origin)
         covered = known.min() <= labels.min() and labels.max() <= known.max()
         wider = "" if covered else ", its range widened to the private rows: check that it is public"
-        return cls._on_grid(known, labels, origin=f"read off the public table{wider}")
+        return cls._on_grid(known, labels, every, origin=f"read off the public table{wider}")
 
     @classmethod
-    def _on_grid(cls, known: NDArray[np.float64], labels: NDArray[np.float64], *, origin: str) -> NumericLabel:
+    def _on_grid(
+        cls, known: NDArray[np.float64], labels: NDArray[np.float64], every: NDArray[np.float64], *, origin: str
+    ) -> NumericLabel:
         ends = min(known.min(), labels.min()), max(known.max(), labels.max())
         unit = 10.0 ** math.floor(math.log10((ends[1] - ends[0]) / 2))
         low, high = math.floor(ends[0] / unit), math.ceil(ends[1] / unit)
@@ -71,6 +77,8 @@ class NumericLabel:
         return cls(
             low=_plain(low * unit),
             high=_plain(high * unit),
+            least=_plain(min(low, math.floor(every.min() / unit)) * unit),
+            most=_plain(max(high, math.ceil(every.max() / unit)) * unit),
             step=_plain(step),
             cuts=tuple(_plain(place * step) for place in inside or [round((low + high) * finer / 2)]),
             origin=origin,

@@ -211,6 +211,8 @@ def _check_groups(rows: pa.Table, groups: str, label: str) -> None:
 def _check_label(column: pa.ChunkedArray, name: str) -> None:
     if pa.types.is_temporal(column.type):
         raise InvalidInput(f"column {name!r} has dates or times; a label has numbers, text or truth values")
+    if pa.types.is_nested(column.type):
+        raise InvalidInput(f"column {name!r} is {column.type}; a label has numbers, text or truth values")
     if column.null_count:
         raise InvalidInput(f"column {name!r} must have a label in every row, {column.null_count} have none")
     if len(column.unique()) == 1:

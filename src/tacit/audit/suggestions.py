@@ -20,7 +20,7 @@ from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
 from tacit.data.encoder.kinds import days_of, numbers_of
 from tacit.labels.releases.row_order import follows_order
 
-__all__ = ["RowOrder", "Suggestions", "suggest_label"]
+__all__ = ["RowOrder", "Suggestions", "matching_columns", "suggest_label"]
 
 _FEW = 20
 _LEAST_ROWS = 10  # of a word that a plan names
@@ -46,10 +46,18 @@ class RowOrder(Enum):
         """
         if not follows_order(table[label]):
             return cls.RANDOM
-        others = table.drop_columns(label)
-        flat = all(not pa.types.is_nested(field.type) for field in others.schema)
-        apart = flat and others.group_by(others.column_names).aggregate([]).num_rows == table.num_rows
+        others = matching_columns(table, label)
+        apart = others and table.group_by(others).aggregate([]).num_rows == table.num_rows
         return cls.SHUFFLED if apart else cls.KEPT
+
+
+def matching_columns(table: pa.Table, label: str) -> list[str]:
+    """Return the columns that can be released to match labels to rows: a release has its own column ``label``."""
+    return [
+        field.name
+        for field in table.schema
+        if field.name not in (label, "label") and not pa.types.is_nested(field.type)
+    ]
 
 
 def suggest_label(table: pa.Table) -> str:

@@ -19,11 +19,13 @@ from tacit.audit.split import shuffle_rows
 from tacit.audit.total import compose_for_label
 from tacit.leak import LabelBeliefs
 from tacit.leak.prior import feature_prior, temper_prior
+from tacit.privacy.guarantee import NoGuarantee
 
 __all__ = ["attack_together", "reason_apart"]
 
 _FIRST_DRAW = 16  # apart from the draws of the releases by themselves; each release has draws of its own
 _DRAWS = 4
+_SUBTRACTED = "exact totals of several releases can be subtracted from each other, which may determine labels"
 _SURE = 1e-9  # beliefs are kept this far from 0 and 1, so that the next release can still change them
 
 
@@ -73,7 +75,7 @@ def attack_together(
     tell(f"all {len(joined)} releases together")
     places, codes = shuffle_rows(source, seed=seed or 0), source.codes
     prior = _beliefs_before(source)[places]
-    beliefs, certain, guarantees = prior, 0, []
+    beliefs, certain, exact, guarantees = prior, 0, 0, []
     for number, step in enumerate(joined):
         names = step.plan.classes or source.classes
         order = [source.classes.index(name) for name in names]
@@ -84,6 +86,7 @@ def attack_together(
         if leak.after is not None:
             beliefs = _possible(leak.after[:, np.argsort(order)])
         certain = max(certain, int(leak.facts.get("determined", 0)))
+        exact += "determined" in leak.facts and isinstance(made.release.guarantee, NoGuarantee)
         guarantees.append(made.release.guarantee)
     guarantee = compose_for_label(guarantees, delta=delta)
     after = LabelBeliefs(beliefs=beliefs, prior=prior, guarantee=guarantee, classes=source.classes)
@@ -100,6 +103,7 @@ def attack_together(
         if source.groups is None
         else changes_by_group(measured, table, label=source.label, groups=source.groups, classes=source.classes),
         certain=certain,
+        doubt=_SUBTRACTED if exact > 1 else "",
         releases=tuple(step.name for step in joined),
         left_out=left_out,
     )

@@ -144,10 +144,10 @@ def ranking_utility(
 
     Examples
     --------
-    >>> ill = np.arange(100) >= 96
-    >>> use = ranking_utility("AUC", np.arange(100.0) % 98, np.arange(100.0), truth=ill)
-    >>> round(use.protected, 2), use.unprotected, use.blind
-    (0.5, 1.0, 0.5)
+    >>> scores, ill = np.arange(100.0), np.arange(100) >= 96
+    >>> use = ranking_utility("AUC", scores % 98, scores, truth=ill)
+    >>> round(use.protected, 3), use.unprotected, use.blind
+    (0.505, 1.0, 0.5)
     """
     (area, error), (best, best_error) = (
         ranking_area(scores, truth.astype(np.float64)) for scores in (protected, unprotected)

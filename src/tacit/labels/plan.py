@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -132,6 +132,10 @@ class Plan(kernel.Plan):
             assumed.append("which rows belong to one person is public")
         per_label = Guarantee(unit=Unit.LABEL, epsilon=self.epsilon or 0.0, assumptions=tuple(assumed))
         return per_label.for_group(rows=self.rows_per_person)
+
+    def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that are released beside the labels."""
+        return tuple(name for name in columns if name != self.label) if self.features == ALL else self.features
 
     def trial(self) -> AuditTrial:
         """Guess the labels, and bound epsilon by canaries where labels are classes and every row is released."""

@@ -180,6 +180,10 @@ class Plan:
         """Return the same release at another epsilon, a point of its curve; a surface's plan may need more changes."""
         return replace(self, epsilon=epsilon)
 
+    def shown(self, columns: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return those of the table's columns that are released as they are."""
+        return ()
+
     def trial(self) -> AuditTrial:
         """Return how an audit tries such a release."""
         return AuditTrial()

@@ -18,12 +18,12 @@ __all__ = ["Coding", "LabelValues"]
 class LabelValues:
     """At least two finite numbers, ascending; each label is rounded to the nearest one.
 
-    A label outside their range is rejected, not clipped: clipping would depend on the label.
+    A label outside their range becomes the nearest of them: an error would tell that there is one.
 
     Examples
     --------
-    >>> LabelValues(values=[0, 10, 20]).encode([3.0, 17.5, None])
-    array([ 0,  2, -1])
+    >>> LabelValues(values=[0, 10, 20]).encode([3.0, 17.5, 99.0, None])
+    array([ 0,  2,  2, -1])
     """
 
     values: NDArray[np.float64]
@@ -42,15 +42,7 @@ class LabelValues:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InvalidInput(f"must be numbers for this mechanism, got {column.type}", field="labels") from None
         absent = np.isnan(numbers)
-        low, high = self.values[0], self.values[-1]
-        beyond = ~absent & ~((numbers >= low) & (numbers <= high))
-        if beyond.any():
-            raise InvalidInput(
-                f"must lie within the declared values {low:g}..{high:g}, got {float(numbers[beyond][0])!r}; "
-                "declare wider ones",
-                field="labels",
-            )
-        nearest = np.searchsorted((self.values[1:] + self.values[:-1]) / 2, np.where(absent, low, numbers))
+        nearest = np.searchsorted((self.values[1:] + self.values[:-1]) / 2, np.where(absent, self.values[0], numbers))
         return np.where(absent, MISSING, nearest)
 
     def __len__(self) -> int:

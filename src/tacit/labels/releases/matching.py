@@ -32,13 +32,14 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
         if rows.num_rows != release.rows:
             raise InvalidInput(f"must have the {release.rows} rows of the release, got {rows.num_rows}", field=field)
         return rows
-    keys = [name for name in release.feature_names if name in rows.column_names]
+    keys = [name for name in release.feature_names if name in rows.column_names and _is_flat(release, name)]
     if not keys:
         raise InvalidInput(
             "must share a column with the release, because its rows have no order to match by", field=field
         )
-    left = release.table.select(keys).append_column(_PLACE, pa.array(np.arange(release.rows)))
-    right = rows.select(keys).append_column(_ROW, pa.array(np.arange(rows.num_rows)))
+    left, right = _coded(release.table.select(keys), rows.select(keys))
+    left = left.append_column(_PLACE, pa.array(np.arange(release.rows)))
+    right = right.append_column(_ROW, pa.array(np.arange(rows.num_rows)))
     joined = left.join(right, keys, join_type="left outer").sort_by(_PLACE)
     if joined.num_rows != release.rows or joined[_ROW].null_count:
         raise InvalidInput(
@@ -47,6 +48,21 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
             field=field,
         )
     return rows.take(joined[_ROW])
+
+
+def _is_flat(release: Release, name: str) -> bool:
+    return not pa.types.is_nested(release.table.schema.field(name).type)
+
+
+def _coded(left: pa.Table, right: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Two tables with each value as its code: a join takes no gap for the same as another, and codes it does."""
+    codes: list[dict[str, pa.Array]] = [{}, {}]
+    for name in left.column_names:
+        both = pa.chunked_array([*left[name].chunks, *right[name].cast(left[name].type).chunks], left[name].type)
+        plain = both.cast(both.type.value_type) if pa.types.is_dictionary(both.type) else both
+        coded = plain.combine_chunks().dictionary_encode(null_encoding="encode").indices
+        codes[0][name], codes[1][name] = coded[: left.num_rows], coded[left.num_rows :]
+    return pa.table(codes[0]), pa.table(codes[1])
 
 
 def feature_names(release: Release, rows: pa.Table, wanted: Sequence[str], *, own: bool) -> list[str]:

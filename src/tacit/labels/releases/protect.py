@@ -110,7 +110,8 @@ def _columns(plan: Plan, source: Source) -> list[str]:
     if plan.person is not None:
         check_present(plan.person, source.columns, argument="person")
     if plan.features == ALL:
-        return [name for name in source.columns if name != plan.label]
+        named = tuple(name for name in source.columns if name != plan.label)
+        return list(replace(plan, features=named).features)  # none is a column of the release
     for name in plan.features:
         check_present(name, source.columns, argument="features")
     return list(plan.features)
