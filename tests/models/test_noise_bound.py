@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from tacit.leak import epsilon_one_run, gaussian_epsilon, mu_one_run
 from tacit.leak.one_run_gaussian import is_refuted
+from tacit.models import Plan
 from tacit.models.attacks.coins import SHARES, PairCoins
 from tacit.models.training.accounting import find_noise, sampling
 from tacit.models.training.noise_bound import epsilon_by_noise, trade_off_curve
@@ -111,3 +112,10 @@ def test_pairs_are_guessed_by_the_higher_score():
     assert same.value < 0.5, "ties are guesses"
     infinite = PairCoins().bound(np.full(9, np.inf), np.full(9, np.inf), rng=rng, level=0.95, delta=0.0)
     assert infinite.value < 3
+
+
+def test_the_audit_bounds_epsilon_of_whole_rows_alone():
+    made = {"label": "ill", "epsilon": 1, "delta": 1e-6}
+    assert Plan(**made).trial().method == "loss:coins=pairs"
+    assert Plan(**made, person="who").trial().method == "loss:coins=none", "how many rows are used depends on coins"
+    assert Plan(label="ill", epsilon=1, mechanism="label_private").trial().method == "loss:coins=none"

@@ -72,8 +72,12 @@ class Plan(EncodedPlan):
         return replace(self, epsilon=epsilon, delta=_DELTA, mechanism=DpSgd())
 
     def trial(self) -> AuditTrial:
-        """Withhold a row of each pair by a coin, which bounds epsilon unless the guarantee is for labels alone."""
-        coins = "pairs" if self.epsilon is None or self.mechanism.private_features else "none"
+        """Withhold a row of each pair by a coin, which bounds epsilon of whole rows.
+
+        Not where the guarantee is for labels alone, and not with persons: how many rows are used then depends on coins.
+        """
+        rows = self.epsilon is None or self.mechanism.private_features
+        coins = "pairs" if rows and self.person is None else "none"
         return AuditTrial(
             tells="member",
             apart="its attack tells which rows it was trained on, so half of the rows are not",
