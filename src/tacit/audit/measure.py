@@ -50,6 +50,7 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
     source, trial = step.source, step.plan.trial()
     table = made.rows.protected
     copies = copies_of(table, step.plan.label, step.plan.shown(table.column_names))
+    facts = {**leak.facts, "copies": [*copies]} if copies else leak.facts
     groups: tuple[OddsChange, ...] = ()
     if source.groups is not None and trial.tells == "label":
         classes = step.plan.classes or source.classes
@@ -62,9 +63,7 @@ def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
         rows=source.rows,
         setting=setting,
         guarantee=made.release.guarantee,
-        leak=replace(  # without what has a number per row
-            leak, roc=None, guesses=None, before=None, after=None, facts={**leak.facts, "copies": copies}
-        ),
+        leak=replace(leak, roc=None, guesses=None, before=None, after=None, facts=facts),  # no number per row
         groups=groups,
         utility=utility,
         told=tell_leak(leak),
