@@ -34,7 +34,7 @@ _BEST = "; without protection, the best of models of the true labels, chosen on 
 def model_utility(model: Any, rows: RowSplit, plan: Plan) -> Utility:  # noqa: ANN401
     """Return the accuracy of a model on withheld rows, or the share of the variance that it explains of numbers.
 
-    If the rarest class has less than a tenth of the rows, but 20, it is the model's AUC of that class.
+    If the rarest class has less than a tenth of the rows, and at least 20, it is the model's AUC of that class.
 
     Whoever has the private data can make the release too. So without protection, the model of the release counts where
     it does better than the models of the true labels: protection never appears to help.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson, naming
+from tacit.cli.options import AsJson, check_tables, naming
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +94,8 @@ def create(
     needed = [name, table, unit, epsilon]
     if None in needed and (needed != [None] * 4 or column or part):
         raise InvalidInput("a data set must have NAME, --table, --unit and --epsilon; for an empty ledger give none")
+    check_tables({"table": table}, "table")
+    _check_place(ledger, new=name is None or restore is not None)
     statement = None
     if name is None or table is None or unit is None or epsilon is None:
         book, made = _open_or_create(ledger, restore=restore, must_create=True, quiet=as_json)
@@ -286,6 +289,18 @@ def _open(location: str) -> Ledger:
     from tacit.privacy.ledger import Ledger
 
     return Ledger.open(location)
+
+
+def _check_place(location: str, *, new: bool) -> None:
+    """Raise if a file is in the way or is no ledger, before half a second of imports."""
+    if "://" in location or not os.path.lexists(location):
+        return
+    from tacit.privacy.errors import LedgerError
+    from tacit.privacy.ledger.sqlite_file import check_file
+
+    if new:
+        raise LedgerError(f"{location} exists already; it was not changed")
+    check_file(Path(location))
 
 
 def _open_or_create(location: str, *, restore: Path | None, must_create: bool, quiet: bool) -> tuple[Ledger, bool]:

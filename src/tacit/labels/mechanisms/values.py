@@ -18,7 +18,7 @@ __all__ = ["Coding", "LabelValues"]
 class LabelValues:
     """At least two finite numbers, ascending; each label is rounded to the nearest one.
 
-    A label outside their range becomes the nearest of them: an error would tell that there is one.
+    A label outside their range becomes the nearest of them, because an error would reveal that there is one.
 
     Examples
     --------
