@@ -78,6 +78,13 @@ def test_sources_in_memory_can_be_read_twice(name):
         assert table.to_pyarrow().to_pydict() == ROWS.to_pydict()
 
 
+def test_dataset_of_arrow_files(tmp_path):
+    for number in range(3):
+        pyarrow.feather.write_feather(ROWS, tmp_path / f"{number}.arrow")
+    table = open_table(pyarrow.dataset.dataset(tmp_path, format="ipc"))
+    assert pa.concat_tables([table.to_arrow(table.columns) for _ in range(2)]).equals(pa.concat_tables([ROWS] * 6))
+
+
 def test_file_without_permission(tmp_path, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -162,7 +162,7 @@ def _arguments(options: dict[str, Any]) -> str:
 
 def fault(error: Exception) -> str:
     """Return in one clause what a reader found wrong in a file."""
-    text = str(error)
+    text = re.sub(r"^.*get_next failed\(\): (\w+: )+", "", str(error))
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"line {line[1]}" if line else "a line"
     if "nicode" in text:

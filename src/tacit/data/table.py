@@ -168,15 +168,20 @@ def _read_parquet(path: Path) -> TableView:
 
 
 def _read_arrow(path: Path, *, stream: bool) -> TableView:
-    from pyarrow.dataset import dataset
-
+    # Not as a dataset: Arrow frees an IPC file whose scan DuckDB drops, while its threads still read ahead in it.
     try:
-        if stream:
-            with pa.memory_map(str(path)) as file:
-                return _from_memory(pa.ipc.open_stream(file).read_all(), str(path))
-        return _from_memory(dataset(path, format="ipc"), str(path))
-    except (pa.ArrowException, OSError) as error:
+        with pa.memory_map(str(path)) as file:
+            rows = pa.ipc.open_stream(file) if stream else _batches_of(file)
+            check_names(rows.schema.names, source=str(path))
+            return TableView.of_arrow(rows)
+    except (pa.ArrowException, OSError, duckdb.Error) as error:
         raise InvalidInput(f"{path} is not a readable Arrow file: {fault(error)}; {ACCEPTED}") from None
+
+
+def _batches_of(file: pa.MemoryMappedFile) -> pa.RecordBatchReader:
+    opened = pa.ipc.open_file(file)
+    batches = map(opened.get_batch, range(opened.num_record_batches))
+    return pa.RecordBatchReader.from_batches(opened.schema, batches)
 
 
 def _read_excel(path: Path) -> TableView:
@@ -206,8 +211,10 @@ def _from_memory(source: object, name: str) -> TableView:
 
 
 def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchReader:
-    if isinstance(source, pa.Table | pa.RecordBatchReader) or _is_a(source, "pyarrow.dataset", "Dataset"):
+    if isinstance(source, pa.Table | pa.RecordBatchReader):
         return source
+    if _is_a(source, "pyarrow.dataset", "Dataset"):
+        return _scanned_to_its_end(source)  # type: ignore[arg-type]
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if _is_a(source, "pandas", "DataFrame"):
@@ -220,6 +227,12 @@ def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchR
         f"must be a path, a pandas or polars frame, a pyarrow table or an Ibis table, got {type(source).__name__}",
         field="source",
     )
+
+
+def _scanned_to_its_end(rows: pa.dataset.Dataset) -> pa.dataset.Dataset | pa.RecordBatchReader:
+    """A dataset, or its rows where DuckDB must not drop a scan of it: see ``_read_arrow``."""
+    ipc = type(getattr(rows, "format", None)).__name__ == "IpcFileFormat"
+    return rows.scanner().to_reader() if ipc else rows
 
 
 def _from_pandas(frame: pd.DataFrame) -> pa.Table:
