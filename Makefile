@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= auto
-# The tests of a file on one worker: what they share is made once.
-IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# The tests of a file on one worker: what they share is made once. A worker that crashes ends the run as
+# a failure: a run that starts a new worker instead waits for tests that nobody runs.
+IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help audit test test-all check installs format docs reference bench constraints wheel clean

@@ -214,7 +214,7 @@ def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchR
     if isinstance(source, pa.Table | pa.RecordBatchReader):
         return source
     if _is_a(source, "pyarrow.dataset", "Dataset"):
-        return _scanned_to_its_end(source)  # type: ignore[arg-type]
+        return _scanned_to_its_end(source)
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if _is_a(source, "pandas", "DataFrame"):
