@@ -22,7 +22,7 @@ from benchmarks.timing import in_turns, timed_row
 from tacit.labels import Plan, protect
 from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.retrain import Consensus
+from tacit.labels.learners.retrain import ConsensusRows
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 from tacit.labels.plan import ALL
 from tacit.privacy.noise import system_rng
@@ -137,7 +137,7 @@ def _learning(*, quick: bool) -> list[Row]:
     rows, features = (3000, 5) if quick else (1_000_000, 100)
     X, y = _made_up(rows, features)
     trees = HistGradientBoostingClassifier(random_state=0)
-    learner = LabelPrivateClassifier(trees, epsilon=1.0, denoise=NoCorrection(), retrain=Consensus())
+    learner = LabelPrivateClassifier(trees, epsilon=1.0, denoise=NoCorrection(), retrain=ConsensusRows())
     fits = 2  # one stage, one round of retraining
     threads = 1 if quick else None  # two threads on a few rows wait for each other
     with threadpool_limits(threads, user_api="openmp"):

@@ -28,7 +28,7 @@ from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.network import ImageNetwork, ResidualNetwork
 from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.representation import PatchRepresentation
-from tacit.labels.learners.images.targets import AgreedTargets, Opinions
+from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions
 from tacit.labels.learners.images.training import VotedTraining
 from tacit.labels.learners.images.votes import nearest_rows, vote
 
@@ -111,7 +111,7 @@ def _measure(
     notes: list[dict[str, float]] = []
     begun = time.perf_counter()
 
-    def note(targets: AgreedTargets, opinions: Opinions) -> None:
+    def note(targets: AgreedTargets, opinions: ClassOpinions) -> None:
         right = opinions.posterior(vote_weight=training.vote_weight).argmax(dim=1) == truth
         notes.append({
             "seconds": _since(begun),

@@ -36,7 +36,7 @@ from benchmarks.labels_accuracy.problems import SETS, Split
 from tacit.labels import Plan, protect
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.likelihood import LikelihoodRegression
-from tacit.labels.learners.retrain import Consensus
+from tacit.labels.learners.retrain import ConsensusRows
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
@@ -45,7 +45,7 @@ ROWS = {"scaled": None, "as they are": 10_000}
 LOGISTIC = LogisticRegression(max_iter=300)
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "corrected": {"estimator": LOGISTIC, "rounds": 0},
-    "consensus": {"estimator": LOGISTIC, "retrain": Consensus()},
+    "consensus": {"estimator": LOGISTIC, "retrain": ConsensusRows()},
     "default": {"estimator": LOGISTIC},
     "likelihood": {"estimator": LikelihoodRegression(random_state=0), "rounds": 0},
 }

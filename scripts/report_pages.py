@@ -19,23 +19,23 @@ import numpy as np
 import pyarrow as pa
 from playwright.sync_api import sync_playwright
 
-from tacit.audit import AuditPlan, AuditResult, Limits, Step, run_audit
+from tacit.audit import AuditPlan, AuditResult, PlannedRelease, RunLimits, run_audit
 from tacit.audit.plan import planned_release
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.report import render_page
 
-SEED, LIMITS = 0, Limits(odds=10, epsilon=4)
+SEED, LIMITS = 0, RunLimits(odds=10, epsilon=4)
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
 Release = tuple[str, Mapping[str, Any]]
 
 
-def people(rows: int) -> Source:
+def people(rows: int) -> AuditedTable:
     """Return people of whom a third are ill, mostly the old ones, in three regions."""
     rng = np.random.default_rng(SEED)
     age = rng.integers(20, 90, rows)
     ill = rng.random(rows) < 1 / (1 + np.exp(-(age - 65) / 6))
     columns = {"age": age, "region": rng.choice(["east", "north", "west"], rows), "ill": np.where(ill, "yes", "no")}
-    return Source(
+    return AuditedTable(
         name=f"people.csv, {rows:,} rows", table=pa.table(columns), label="ill", features=("age",), groups="region"
     )
 
@@ -43,7 +43,9 @@ def people(rows: int) -> Source:
 def plan_of(rows: int, *releases: Release, epsilons: tuple[float, ...] = ()) -> AuditPlan:
     """Return the plan of an audit of so many people."""
     source = people(rows)
-    steps = tuple(Step(source=source, plan=planned_release(surface, source, keys)) for surface, keys in releases)
+    steps = tuple(
+        PlannedRelease(source=source, plan=planned_release(surface, source, keys)) for surface, keys in releases
+    )
     return AuditPlan(steps=steps, epsilons=epsilons, limits=LIMITS, command="tacit audit tacit.toml")
 
 

@@ -28,7 +28,7 @@ import tacit
 from tacit.audit.config import read_plan
 from tacit.audit.finding import Finding
 from tacit.audit.measure import measure
-from tacit.audit.plan import Step
+from tacit.audit.plan import PlannedRelease
 from tacit.cli import main as tacit_main
 from tacit.data.view import TableView
 from tacit.leak import Leak
@@ -43,7 +43,7 @@ SOURCE = str(Path(tacit.__file__).parent) + os.sep
 BATCH, REST = 1 << 16, 997  # two batches, of lengths that nothing else has
 LENGTHS = (BATCH, REST, BATCH + REST)
 CHARGE = (Guarantee, ReleaseCharge, Receipt)
-FINDING = (Step, Leak, Finding)
+FINDING = (PlannedRelease, Leak, Finding)
 
 Carries = Callable[[object], bool]
 

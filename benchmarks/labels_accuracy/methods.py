@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
 from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
-from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
-from tacit.labels.learners.retrain import AllRows, Confidence, Consensus
+from tacit.labels.fitting.denoise import ForwardCorrection, LikelihoodTargets, NoCorrection
+from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +53,23 @@ METHODS = (
     Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "mechanism": "staged"}),
     Method(name="full", words="full retraining", settings={"denoise": NoCorrection(), "retrain": AllRows()}),
     Method(
-        name="consensus", words="consensus retraining", settings={"denoise": NoCorrection(), "retrain": Consensus()}
+        name="consensus", words="consensus retraining", settings={"denoise": NoCorrection(), "retrain": ConsensusRows()}
     ),
     Method(
-        name="confidence", words="confidence retraining", settings={"denoise": NoCorrection(), "retrain": Confidence()}
+        name="confidence",
+        words="confidence retraining",
+        settings={"denoise": NoCorrection(), "retrain": ConfidentRows()},
     ),
     Method(
         name="forward",
         words="forward correction",
-        settings={"denoise": Forward(), "rounds": 0},
+        settings={"denoise": ForwardCorrection(), "rounds": 0},
         applies=_off_network,
     ),
     Method(
         name="forward_loss",
         words="forward correction, in the loss",
-        settings={"denoise": Likelihoods(), "rounds": 0},
+        settings={"denoise": LikelihoodTargets(), "rounds": 0},
         applies=_on_network,
     ),
     Method(
@@ -83,7 +85,7 @@ METHODS = (
     Method(
         name="em_consensus",
         words="forward correction by expectation maximization, then consensus",
-        settings={"denoise": Forward(), "retrain": Consensus()},
+        settings={"denoise": ForwardCorrection(), "retrain": ConsensusRows()},
         applies=_never,
     ),
     Method(
@@ -103,7 +105,7 @@ METHODS = (
     Method(
         name="warm",
         words="consensus retraining from a warm start",
-        settings={"denoise": NoCorrection(), "retrain": Consensus(), "warm": True},
+        settings={"denoise": NoCorrection(), "retrain": ConsensusRows(), "warm": True},
         applies=_network_at_one,
     ),
 )

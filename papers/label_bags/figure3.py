@@ -41,8 +41,8 @@ from tacit.bags.learners import (
     MLP,
     AdditiveModel,
     BatchTraining,
-    Cross,
     EasyLabels,
+    FeatureCross,
     Lbfgs,
     RandomBagModel,
     UnbiasedObjective,
@@ -230,7 +230,7 @@ def release_of(data: Split, *, parts: int, individual: bool = False) -> BagTotal
 
 def additive(data: Split, release: BagTotals, *, parts: int, network: bool, seed: int) -> AdditiveModel:
     """Fit one part a pair; the seed is that of a network's weights and batches."""
-    made = [MLP(pair) if network else Cross(pair) for pair in data.pairs[:parts]]
+    made = [MLP(pair) if network else FeatureCross(pair) for pair in data.pairs[:parts]]
     table = data.train
     if "row" in release.partitions[0].columns:
         table = table.append_column("row", pa.array(np.arange(table.num_rows)))
@@ -240,7 +240,7 @@ def additive(data: Split, release: BagTotals, *, parts: int, network: bool, seed
 def panel_a(task: Task, data: Split) -> dict[str, Any]:
     """Individual labels against totals, networks against crosses; and crosses of one column, as in panel (c)."""
     if task.method == SINGLE:
-        alone = AdditiveModel(parts=[Cross((name,)) for name in data.columns], solver=SOLVER)
+        alone = AdditiveModel(parts=[FeatureCross((name,)) for name in data.columns], solver=SOLVER)
         return scores(alone.fit(release_of(data, parts=task.parts), data.train), data)
     individual = task.method == "network, individual labels"
     release = release_of(data, parts=task.parts, individual=individual)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditPlan, AuditResult, Finding, Step, run_audit
+from tacit.audit import AuditPlan, AuditResult, Finding, PlannedRelease, run_audit
 from tacit.audit.plan import planned_release
 from tacit.audit.source import bundled_source
 from tacit.audit.utility import share_utility
@@ -19,7 +19,7 @@ def step_of():
     """Plan a release of a table by the keys of a ``tacit.toml``."""
 
     def make(source, surface, **keys):
-        return Step(source=source, plan=planned_release(surface, source, keys))
+        return PlannedRelease(source=source, plan=planned_release(surface, source, keys))
 
     return make
 

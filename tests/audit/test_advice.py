@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.audit import AuditPlan, State, judge, run_audit
-from tacit.audit.source import Source, bundled_source
+from tacit.audit import AuditPlan, ReleaseState, judge, run_audit
+from tacit.audit.source import AuditedTable, bundled_source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import in_plain_words
 from tacit.leak import clopper_pearson
@@ -20,7 +20,7 @@ def tiny():
     """Thirty rows whose features say nothing."""
     rng = np.random.default_rng(1)
     table = pa.table({"a": rng.normal(size=30), "b": rng.integers(0, 3, 30), "y": rng.integers(0, 2, 30)})
-    return Source(name="tiny, 30 rows", table=table, label="y", features=("a", "b"))
+    return AuditedTable(name="tiny, 30 rows", table=table, label="y", features=("a", "b"))
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_three_classes_and_extreme_settings(run, surface, keys, said):
 
 def test_thirty_rows_say_how_little_they_tell(run, tiny):
     one, four = (run(tiny, ("labels", {"epsilon": epsilon})) for epsilon in (1, 4))
-    assert one.findings[0].state is State.GUARANTEED
+    assert one.findings[0].state is ReleaseState.GUARANTEED
     assert judge(one).told.endswith("there are too few rows to check it.")
-    assert four.findings[0].state is State.UNKNOWN
+    assert four.findings[0].state is ReleaseState.UNKNOWN
     assert judge(four).headline == f"Not known yet whether to hand out labels: {four.findings[0].setting}."
     assert judge(four).told.startswith("Too few rows to tell: suspicion of y = ")
     assert "Audit more rows, or lower epsilon from 4 to below 2.3" in judge(four).action

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.audit import AuditPlan, run_audit
 from tacit.audit.copies import copies_of
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.cli import main
 
 
@@ -27,7 +27,7 @@ def people(rows=1000):
 
 @pytest.mark.parametrize(("features", "answer"), [(("age", "code"), "no"), (("age",), "yes")])
 def test_labels_beside_a_copy_are_a_no(step_of, features, answer):
-    source = Source(name="people", table=people(), label="ill", features=("age", "code"))
+    source = AuditedTable(name="people", table=people(), label="ill", features=("age", "code"))
     step = step_of(source, "labels", epsilon=0.5, features=features)
     (found,) = run_audit(AuditPlan(steps=(step,), epsilons=()), seed=0).findings
     assert found.answer == answer

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.audit import Permission, State, read_plan
+from tacit.audit import Permission, ReleaseState, read_plan
 from tacit.audit.measure import measure
 from tacit.audit.source import bundled_source
 from tacit.privacy import Guarantee, NoGuarantee
@@ -47,14 +47,14 @@ class TestLabels:
         found = audit("titanic", "labels", epsilon=1.0)
         assert found.guarantee.epsilon == 1.0, "control: the guarantee that is stated"
         assert found.broken
-        assert found.state is State.VIOLATED
+        assert found.state is ReleaseState.VIOLATED
 
 
 class TestBags:
     def test_exact_totals_determine_labels(self, audit):
         exact = audit("titanic", "bags", epsilon=None, by=BY, min_size=1)
         assert exact.certain > 0
-        assert exact.state is State.DETERMINED, "a label that is certain is a leak, whatever the rate"
+        assert exact.state is ReleaseState.DETERMINED, "a label that is certain is a leak, whatever the rate"
         assert exact.told.startswith(f"{exact.certain} labels are determined for certain, and ")
         assert isinstance(exact.guarantee, NoGuarantee)
         assert exact.leak.baseline > 0.75, "the attacker without the release has the features"

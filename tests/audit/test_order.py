@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from tacit import labels
-from tacit.audit import Permission, State
+from tacit.audit import Permission, ReleaseState
 from tacit.cli import main
 from tacit.privacy import InvalidInput
 
@@ -50,7 +50,7 @@ PLAN = '[data]\nfile = "people.csv"\nlabel = "ill"\n[audit]\nepsilons = []\n[[la
 def test_a_sorted_table_is_a_no_at_any_epsilon(audited, tmp_path):
     pyarrow.csv.write_csv(people(ordered=True), tmp_path / "people.csv")
     found = audited(PLAN)
-    assert (found["answer"], found["state"]) == (Permission.NO.value, State.ABOVE.value)
+    assert (found["answer"], found["state"]) == (Permission.NO.value, ReleaseState.ABOVE.value)
     assert "release the rows in random order (shuffle = true)" in found["remedy"]
     assert found["reason"].endswith("and the limit is 10-fold; neighbors in the order of the rows reveal labels.")
     assert not found["broken"], "the guarantee is about one label when all others are fixed"
@@ -66,7 +66,7 @@ def test_what_order_reveals_is_never_a_yes_by_guarantee(audited, tmp_path):
     pyarrow.csv.write_csv(table, tmp_path / "people.csv")
     found = audited(PLAN.replace("0.5", "2"))
     assert "with_order" in found["leak"]["facts"]
-    assert found["state"] in (State.UNKNOWN.value, State.ABOVE.value)
+    assert found["state"] in (ReleaseState.UNKNOWN.value, ReleaseState.ABOVE.value)
 
 
 @pytest.mark.parametrize(("ordered", "distinct", "order"), [(1, 1, "shuffled"), (1, 0, "kept"), (0, 1, "random")])

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from tacit.audit import AuditPlan, Limits, State, faults, run_audit
-from tacit.audit.source import Source
+from tacit.audit import AuditPlan, ReleaseState, RunLimits, faults, run_audit
+from tacit.audit.source import AuditedTable
 from tacit.cli import main
 
 
@@ -22,7 +22,7 @@ def people(rows, ill):
 @pytest.fixture
 def audit(step_of):
     def make(rows, ill, epsilon):
-        source = Source(name=f"people, {rows} rows", table=people(rows, ill), label="ill", features=("age",))
+        source = AuditedTable(name=f"people, {rows} rows", table=people(rows, ill), label="ill", features=("age",))
         return run_audit(AuditPlan(steps=(step_of(source, "labels", epsilon=epsilon),), epsilons=()), seed=0)
 
     return make
@@ -59,15 +59,15 @@ def test_named_ill_people_are_a_no_and_the_gate_fails(tmp_path, capsys, epsilon)
 
 def test_a_strong_guarantee_of_many_rows_is_shown_to_be_below(audit):
     run = audit(100_000, 20_000, 0.5)
-    assert run.findings[0].state is State.BELOW
-    assert faults(run, Limits(odds=10)) == ()
+    assert run.findings[0].state is ReleaseState.BELOW
+    assert faults(run, RunLimits(odds=10)) == ()
 
 
-@pytest.mark.parametrize(("epsilon", "state"), [(0.5, State.GUARANTEED), (2.5, State.UNKNOWN)])
+@pytest.mark.parametrize(("epsilon", "state"), [(0.5, ReleaseState.GUARANTEED), (2.5, ReleaseState.UNKNOWN)])
 def test_too_few_rows_pass_by_guarantee_alone(audit, epsilon, state):
     run = audit(300, 4, epsilon)
     assert run.findings[0].state is state
-    assert bool(faults(run, Limits(odds=10))) == (state is State.UNKNOWN)
+    assert bool(faults(run, RunLimits(odds=10))) == (state is ReleaseState.UNKNOWN)
 
 
 def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
@@ -76,7 +76,7 @@ def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
     age = rng.integers(20, 90, 12_000)
     ill = rng.random(12_000) < 1 / (1 + np.exp(6.5 - age / 18))
     table = pa.table({"age": age, "ill": np.where(ill, "yes", "no")})
-    source = Source(name="people", table=table, label="ill", features=("age",))
+    source = AuditedTable(name="people", table=table, label="ill", features=("age",))
     plan = AuditPlan(steps=tuple(step_of(source, "labels", epsilon=epsilon) for epsilon in (3, 0.01)), epsilons=())
     told, drowned = (found.utility for found in run_audit(plan, seed=0).findings)
     assert told.measure.startswith("AUC of ill = yes on withheld rows")

@@ -2,8 +2,18 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditPlan, AuditResult, Limits, Skipped, State, bundled_plan, faults, judge, run_audit
-from tacit.audit.cache import Cache
+from tacit.audit import (
+    AuditPlan,
+    AuditResult,
+    ReleaseState,
+    RunLimits,
+    SkippedSurface,
+    bundled_plan,
+    faults,
+    judge,
+    run_audit,
+)
+from tacit.audit.cache import FindingCache
 from tacit.audit.compare import compare
 from tacit.audit.measure import measure
 from tacit.audit.words import in_plain_words
@@ -53,7 +63,7 @@ class TestRun:
         assert told == [(0, 3), (1, 3), (2, 3)]
 
     def test_a_finding_is_made_once(self, plan, tmp_path, stop):
-        cache = Cache(tmp_path / "audit")
+        cache = FindingCache(tmp_path / "audit")
         first = run_audit(plan.only(["labels"]), seed=0, cache=cache)
         stop("labels", AssertionError("made again"))
         assert stable(run_audit(plan.only(["labels"]), seed=0, cache=cache)) == stable(first)
@@ -61,7 +71,7 @@ class TestRun:
     def test_a_surface_whose_extra_is_missing_is_skipped_by_name(self, plan, stop):
         stop("scores", MissingExtra("the package torch is missing"))
         run = run_audit(plan, seed=0)
-        assert run.skipped == (Skipped(surface="scores", reason="the package torch is missing"),)
+        assert run.skipped == (SkippedSurface(surface="scores", reason="the package torch is missing"),)
         assert [made.surface for made in run.findings] == ["labels"]
 
     def test_an_interrupted_run_keeps_what_it_found(self, plan, stop):
@@ -74,7 +84,7 @@ class TestRun:
         stop("labels", ValueError("needs 2 classes\nand more"), where=lambda step: step.plan.epsilon == 0.5)
         run = run_audit(plan.only(["labels"]), seed=0)
         said = f"labels, {plan.steps[0].at(0.5).plan.describe()}: needs 2 classes"
-        assert run.skipped == (Skipped(surface="the curve of labels", reason=said),)
+        assert run.skipped == (SkippedSurface(surface="the curve of labels", reason=said),)
         assert (len(run.findings), run.curve) == (1, ())
 
     def test_a_curve_that_cannot_be_planned_leaves_the_plan(self, iris, step_of):
@@ -97,7 +107,7 @@ class TestRun:
         assert steps[0].seed(None, draw=0) is None, "without a seed, the operating system's entropy"
 
     def test_days_of_an_attack_follow_from_the_plan_and_are_not_kept(self, plan, tmp_path):
-        cache = Cache(tmp_path / "cache")
+        cache = FindingCache(tmp_path / "cache")
         for per_day, days in ((5, "days at 5 per day"), (10_000, "(1 day at 10,000 per day)")):
             found = run_audit(replace(plan.only(["scores"]), per_day=per_day, epsilons=()), seed=0, cache=cache)
             assert days in found.findings[0].told
@@ -165,7 +175,7 @@ class TestVerdict:
         assert finding(guarantee, self.truth, self.truth).broken
         assert not finding(guarantee, [0] * 1000, self.truth).broken
         assert not finding(NoGuarantee(reason="exact"), self.truth, self.truth).broken
-        assert "epsilon is at least" in faults(run_of(finding(guarantee, self.truth, self.truth)), Limits())[0]
+        assert "epsilon is at least" in faults(run_of(finding(guarantee, self.truth, self.truth)), RunLimits())[0]
 
     def test_releases_are_ranked_by_harm_and_not_by_points(self, finding, run_of):
         strong, weak = (Guarantee(unit=Unit.LABEL, epsilon=epsilon) for epsilon in (1.0, 9.0))
@@ -184,13 +194,13 @@ class TestVerdict:
         none, few = NoGuarantee(reason="exact"), [0, 1, 0, 0] * 10
         above, unknown = finding(none, self.truth, self.truth), finding(none, few, self.truth[:40])
         below = finding(none, [0, 1, 1, 1] * 250, self.truth)
-        (fault,) = faults(run_of(above), Limits(odds=10))
+        (fault,) = faults(run_of(above), RunLimits(odds=10))
         assert fault.startswith("labels, a release: suspicion of ill = 1 goes from 50.0% to 100% (")
         assert fault.endswith("-fold, and the limit is 10-fold")
-        assert "too few rows to tell" in faults(run_of(unknown), Limits(odds=10))[0]
-        assert faults(run_of(below), Limits(odds=10)) == ()
-        assert faults(run_of(above, unknown, below), Limits()) == ()
-        assert faults(run_of(below), Limits(odds=1.5)), "the run's limit counts, not the one of the finding"
+        assert "too few rows to tell" in faults(run_of(unknown), RunLimits(odds=10))[0]
+        assert faults(run_of(below), RunLimits(odds=10)) == ()
+        assert faults(run_of(above, unknown, below), RunLimits()) == ()
+        assert faults(run_of(below), RunLimits(odds=1.5)), "the run's limit counts, not the one of the finding"
 
     @pytest.mark.parametrize(
         ("parts", "passes"),
@@ -206,41 +216,41 @@ class TestVerdict:
     def test_a_guarantee_below_the_limit_passes_where_rows_are_too_few(self, finding, run_of, parts, passes):
         few = finding(Guarantee(**{"unit": Unit.LABEL, **parts}), [0, 1, 0, 0] * 10, self.truth[:40])
         few = replace(few, leak=replace(few.leak, bound=None))
-        assert (few.state is State.GUARANTEED) == passes
-        assert (faults(run_of(few), Limits(odds=10)) == ()) == passes
+        assert (few.state is ReleaseState.GUARANTEED) == passes
+        assert (faults(run_of(few), RunLimits(odds=10)) == ()) == passes
         assert few.reason.startswith("By guarantee: epsilon" if passes else "Too few rows to tell: ")
         assert few.reason.endswith("there are too few rows to check it.") == passes
 
     def test_what_is_determined_for_certain_fails_whatever_is_guaranteed(self, finding, run_of):
         certain = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0, 1, 1, 1] * 250, self.truth, certain=1)
         assert (certain.answer, certain.reason) == ("no", "1 label is determined for certain.")
-        for limits in (Limits(odds=10), Limits(advantage=1.0)):
+        for limits in (RunLimits(odds=10), RunLimits(advantage=1.0)):
             assert faults(run_of(certain), limits) == ("labels, a release: 1 label is determined for certain",)
 
     def test_advantage_is_balanced_and_has_three_outcomes(self, finding, run_of):
         half, few = finding(NoGuarantee(reason="exact"), [0, 1, 0, 0] * 250, self.truth), [0, 1, 0, 0] * 10
-        assert faults(run_of(half), Limits(advantage=0.6)) == ()
+        assert faults(run_of(half), RunLimits(advantage=0.6)) == ()
         assert (
             "+50.0 points (+44.0 to +55.1 points), above the limit: the limit is +40.0 points"
-            in (faults(run_of(half), Limits(advantage=0.4))[0])
+            in (faults(run_of(half), RunLimits(advantage=0.4))[0])
         )
         unknown = finding(NoGuarantee(reason="exact"), few, self.truth[:40])
-        assert "too few rows to tell: the limit is +60.0 points" in faults(run_of(unknown), Limits(advantage=0.6))[0]
+        assert "too few rows to tell: the limit is +60.0 points" in faults(run_of(unknown), RunLimits(advantage=0.6))[0]
         guaranteed = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), few, self.truth[:40])
         guaranteed = replace(guaranteed, leak=replace(guaranteed.leak, bound=None))
-        assert faults(run_of(guaranteed), Limits(advantage=0.47)) == (), "tanh(1/2) is 0.462"
-        assert faults(run_of(guaranteed), Limits(advantage=0.46))
+        assert faults(run_of(guaranteed), RunLimits(advantage=0.47)) == (), "tanh(1/2) is 0.462"
+        assert faults(run_of(guaranteed), RunLimits(advantage=0.46))
 
     @pytest.mark.parametrize("given", [{"odds": 1.0}, {"odds": float("nan")}, {"advantage": 0.0}, {"advantage": 2.0}])
     def test_impossible_limits_are_refused(self, given):
         with pytest.raises(InvalidInput, match=next(iter(given))):
-            Limits(**given)
+            RunLimits(**given)
 
     def test_an_epsilon_that_was_proved_is_rounded_down_and_a_guarantee_up(self, finding, run_of):
         measured = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1.4e-6), self.truth, self.truth)
         bound = replace(measured.leak.bound, value=1.0019, delta=1.4e-6)
         refuted = replace(measured, leak=replace(measured.leak, bound=bound))
-        assert "epsilon is at least 1.001, and epsilon 1, delta 1.4e-6" in faults(run_of(refuted), Limits())[0]
+        assert "epsilon is at least 1.001, and epsilon 1, delta 1.4e-6" in faults(run_of(refuted), RunLimits())[0]
         assert judge(run_of(refuted)).told.endswith("but the attack shows that epsilon is at least 1.001.")
         assert "except with probability 2e-6." in in_plain_words(refuted.guarantee)
 

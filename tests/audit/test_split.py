@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.audit.split import split_rows
 from tacit.cli import main
 
@@ -20,7 +20,9 @@ def test_halves_hold_half_of_every_label(iris):
 
 
 def test_halves_of_numbers_have_the_same_range():
-    source = Source(name="x", table=pa.table({"x": range(100), "y": np.arange(100) ** 1.5}), label="y", features=("x",))
+    source = AuditedTable(
+        name="x", table=pa.table({"x": range(100), "y": np.arange(100) ** 1.5}), label="y", features=("x",)
+    )
     rows = split_rows(source, withheld="half", seed=0)
     assert source.has_numbers
     assert rows.left_out == 0
@@ -37,7 +39,9 @@ def test_a_coin_chooses_of_each_pair_and_a_row_without_another_is_left_out(iris)
 
 
 def test_numbers_are_paired_with_their_neighbors():
-    source = Source(name="x", table=pa.table({"x": range(101), "y": np.arange(101) ** 1.5}), label="y", features=("x",))
+    source = AuditedTable(
+        name="x", table=pa.table({"x": range(101), "y": np.arange(101) ** 1.5}), label="y", features=("x",)
+    )
     rows = split_rows(source, withheld="pairs", seed=0)
     assert rows.left_out == 1
     assert (np.abs(rows.inside - rows.outside) == 1).all()

@@ -12,17 +12,17 @@ from tacit.audit import (
     AuditPlan,
     AuditResult,
     JointFinding,
-    Limits,
     Permission,
-    State,
+    ReleaseState,
+    RunLimits,
     faults,
     judge,
     read_plan,
     run_audit,
 )
-from tacit.audit.cache import Cache
+from tacit.audit.cache import FindingCache
 from tacit.audit.groups import changes_by_group
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.audit.together import attack_together
 from tacit.leak import LabelBeliefs
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
@@ -37,7 +37,7 @@ def people(rows, share=0.3):
     ill = rng.random(rows) < share
     table = pa.table({"age": rng.integers(20, 90, rows), "ward": rng.choice(["a", "b", "c"], rows)})
     table = table.append_column("ill", pa.array(np.where(ill, "yes", "no")))
-    return Source(name=f"people, {rows} rows", table=table, label="ill", features=("age", "ward"))
+    return AuditedTable(name=f"people, {rows} rows", table=table, label="ill", features=("age", "ward"))
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +62,9 @@ def together(step_of):
 
 class TestTwoReleases:
     def test_each_is_below_the_limit_and_both_are_above_it(self, run):
-        assert [finding.state for finding in run.findings] == [State.BELOW] * 2
+        assert [finding.state for finding in run.findings] == [ReleaseState.BELOW] * 2
         (joint,) = run.together
-        assert (joint.state, joint.alone) == (State.ABOVE, State.BELOW)
+        assert (joint.state, joint.alone) == (ReleaseState.ABOVE, ReleaseState.BELOW)
         worst = joint.leak.changes[0]
         assert worst.odds_interval.low < np.exp(3.2) < worst.odds_interval.high, "what two draws at epsilon 1.6 say"
         assert joint.guarantee.epsilon == pytest.approx(3.2)
@@ -72,17 +72,17 @@ class TestTwoReleases:
     def test_the_verdict_the_gate_and_the_page_name_them(self, run):
         (joint,) = run.together
         assert judge(run).headline == "Do not hand out all 2 releases of people, 20000 rows together."
-        (fault,) = faults(run, Limits(odds=10))
+        (fault,) = faults(run, RunLimits(odds=10))
         assert fault.startswith("all 2 releases of people, 20000 rows together: suspicion of ill = ")
         page = render_page(run)
         assert '<div class="verdict no">' in page
         assert joint.reason in page
-        assert faults(run, Limits(odds=100)) == (), "control: another limit"
+        assert faults(run, RunLimits(odds=100)) == (), "control: another limit"
 
     def test_json_and_the_cache_keep_it(self, run, step_of, tmp_path, monkeypatch):
         assert AuditResult.from_json(json.loads(json.dumps(run.to_json()))) == run
         steps = tuple(step_of(people(300), "labels", epsilon=epsilon) for epsilon in (0.5, 0.6))
-        plan, cache = AuditPlan(steps=steps, epsilons=()), Cache(tmp_path / "cache")
+        plan, cache = AuditPlan(steps=steps, epsilons=()), FindingCache(tmp_path / "cache")
         first = run_audit(plan, seed=0, cache=cache)
         monkeypatch.setattr("tacit.audit.run.attack_together", lambda *_, **__: pytest.fail("made again"))
         assert run_audit(plan, seed=0, cache=cache).together == first.together
@@ -115,7 +115,7 @@ class TestSurfaces:
         exact = {"epsilon": None, "by": [["age", "ward"]], "min_size": 1}
         joint = together(people(120), ("labels", {"epsilon": 0.1}), ("bags", exact))
         assert joint.certain > 0
-        assert joint.state is State.DETERMINED
+        assert joint.state is ReleaseState.DETERMINED
         assert isinstance(joint.guarantee, NoGuarantee)
 
     def test_other_rows_and_orders_are_left_out_and_said(self, together):
@@ -147,9 +147,9 @@ def test_an_attacker_may_ignore_all_but_the_worst_release(finding):
         data="x", column="ill", subject="ill", rows=800, guarantee=quiet.guarantee, leak=quiet.leak, releases=("a", "b")
     )
     assert joint.answer is Permission.YES
-    checked = replace(joint, alone=State.GUARANTEED, reason_alone="By guarantee: epsilon 1 for one label.")
+    checked = replace(joint, alone=ReleaseState.GUARANTEED, reason_alone="By guarantee: epsilon 1 for one label.")
     assert (checked.state, checked.reason) == (joint.measured, joint.reason), "one yes is no reason for another"
-    worse = replace(joint, alone=State.DETERMINED, reason_alone="2 labels are determined for certain.")
+    worse = replace(joint, alone=ReleaseState.DETERMINED, reason_alone="2 labels are determined for certain.")
     assert (worse.answer, worse.reason) == (Permission.NO, "2 labels are determined for certain.")
 
 
@@ -177,7 +177,7 @@ class TestGroups:
         groups = changes_by_group(*leak, label="ill", groups="region", classes=CLASSES)
         assert found.answer is Permission.YES
         grouped = replace(found, groups=groups)
-        assert (grouped.state, grouped.answer) == (State.ABOVE, Permission.NO)
+        assert (grouped.state, grouped.answer) == (ReleaseState.ABOVE, Permission.NO)
         assert ", region north goes from " in grouped.reason
         assert ", region north" in render_page(AuditResult(findings=(grouped,), version="0", date="2026-01-01", seed=0))
 

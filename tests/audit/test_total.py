@@ -1,6 +1,6 @@
 import pytest
 
-from tacit.audit import Limits, faults
+from tacit.audit import RunLimits, faults
 from tacit.audit.total import add_up
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 
@@ -40,10 +40,10 @@ def test_tables_are_added_up_apart(made):
 def test_the_limit_is_on_the_total(made, finding, run_of):
     quiet = [finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0] * 20, TRUTH)] * 2
     run = run_of(*quiet, totals=add_up(quiet, delta=1e-6))
-    assert faults(run, Limits(epsilon=2.0)) == ()
-    assert "the limit is epsilon 1.5" in faults(run, Limits(epsilon=1.5))[0]
+    assert faults(run, RunLimits(epsilon=2.0)) == ()
+    assert "the limit is epsilon 1.5" in faults(run, RunLimits(epsilon=1.5))[0]
     open_run = run_of(totals=add_up([made(NoGuarantee(reason="exact"))], delta=1e-6))
-    assert "no guarantee" in faults(open_run, Limits(epsilon=100))[0]
+    assert "no guarantee" in faults(open_run, RunLimits(epsilon=100))[0]
 
 
 def test_a_delta_above_the_plans_is_added_to_it(made):

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from tacit.audit import AuditResult, ReleaseCost, Total, log_audit
+from tacit.audit import AuditResult, ReleaseCost, TotalCost, log_audit
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 
 mlflow = pytest.importorskip("mlflow")
@@ -27,8 +27,8 @@ def test_every_release_and_the_totals_are_read_back(store, run_of, finding):
     first = finding(guarantee, [1, 0] * 50, [1] * 100, setting="the first")
     second = finding(guarantee, [1] * 100, [1] * 100, setting="the second")
     totals = (
-        Total(data="made up", guarantee=guarantee, parts=(ReleaseCost("a", 1.0), ReleaseCost("b", 1.0))),
-        Total(data="x", guarantee=exact.guarantee, parts=(ReleaseCost("c", None),)),
+        TotalCost(data="made up", guarantee=guarantee, parts=(ReleaseCost("a", 1.0), ReleaseCost("b", 1.0))),
+        TotalCost(data="x", guarantee=exact.guarantee, parts=(ReleaseCost("c", None),)),
     )
     result = run_of(first, exact, second, totals=totals)
     with mlflow.start_run(experiment_id=store) as run:

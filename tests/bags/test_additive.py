@@ -13,12 +13,12 @@ from papers.label_bags.theory import GradientDescent
 from tacit.bags.learners import (
     MLP,
     AdditiveModel,
+    BoostedTrees,
     Calibration,
-    Cross,
+    FeatureCross,
     Lbfgs,
     NoiseRidge,
     Ridge,
-    Tree,
 )
 from tacit.bags.learners.cells import cells_of, project
 from tacit.bags.learners.core import overall_total
@@ -27,7 +27,7 @@ from tacit.bags.losses import LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.partition import Feature, Partition
+from tacit.bags.partition import KeyColumn, Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Unit
 
@@ -76,7 +76,7 @@ def _first(cell):
 def test_the_gradient_is_that_of_individual_labels(naive, loss, by):
     frame = naive.rows()
     labels = naive.labels(frame, loss)
-    parts = [Cross(columns) for columns in (("a", "b"), ("b", "c"), ("c",))]
+    parts = [FeatureCross(columns) for columns in (("a", "b"), ("b", "c"), ("c",))]
     problem = bag_problem(naive, frame, labels, parts, by, loss)
     parameters = np.random.default_rng(0).normal(scale=0.3, size=problem.size)
     intercept, tables = problem.split(parameters)
@@ -90,10 +90,10 @@ def test_a_wrong_total_is_noticed(naive):
     """Control: the comparison above fails when one label is another."""
     frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
-    problem = bag_problem(naive, frame, labels, [Cross(("a",))], [("a",)], loss)
+    problem = bag_problem(naive, frame, labels, [FeatureCross(("a",))], [("a",)], loss)
     other = labels.copy()
     other[0] = 1 - other[0]
-    changed = bag_problem(naive, frame, other, [Cross(("a",))], [("a",)], loss)
+    changed = bag_problem(naive, frame, other, [FeatureCross(("a",))], [("a",)], loss)
     start = np.zeros(problem.size)
     assert np.abs(problem.value_and_gradient(start)[1] - changed.value_and_gradient(start)[1]).max() > 1e-3
 
@@ -101,7 +101,7 @@ def test_a_wrong_total_is_noticed(naive):
 def test_the_value_is_the_mean_loss_less_a_constant(naive, loss):
     frame = naive.rows()
     labels = naive.labels(frame, loss)
-    problem = bag_problem(naive, frame, labels, [Cross(("a", "b"))], [("a", "b")], loss)
+    problem = bag_problem(naive, frame, labels, [FeatureCross(("a", "b"))], [("a", "b")], loss)
     rng = np.random.default_rng(1)
     one, two = rng.normal(scale=0.3, size=(2, problem.size))
     ours = problem.value_and_gradient(one)[0] - problem.value_and_gradient(two)[0]
@@ -152,7 +152,7 @@ def test_trees_are_those_of_individual_labels(naive, loss):
     frame = naive.rows(300)
     labels = naive.labels(frame, loss)
     frame["row"] = np.arange(len(frame))
-    part = Tree(("a", "c"), rounds=5, depth=2, rate=0.5, least_rows=10)
+    part = BoostedTrees(("a", "c"), rounds=5, depth=2, rate=0.5, least_rows=10)
     fits = [
         AdditiveModel(parts=[part], penalty=Ridge(l2=1.0)).fit(naive.release(frame, labels, [by], loss), frame)
         for by in (("a", "c"), ("a", "b", "c"), ("a", "c", "row"))
@@ -169,7 +169,7 @@ def test_a_first_stump_is_the_best_one(naive):
     labels = naive.labels(frame, loss)
     edges = [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5]
     release = naive.release(frame, labels, [("x",)], loss, edges={"x": edges})
-    part = Tree(("x",), rounds=1, depth=1, rate=1.0)
+    part = BoostedTrees(("x",), rounds=1, depth=1, rate=1.0)
     model = AdditiveModel(parts=[part], penalty=PLAIN).fit(release, frame)
     x = frame["x"].to_numpy()
     errors = {e: sum(np.var(labels[side]) * side.sum() for side in (x < e, x >= e)) for e in edges}
@@ -184,9 +184,9 @@ def test_trees_beat_no_trees_and_work_beside_crosses(naive):
     release = naive.release(frame, labels, [("a", "c"), ("b",)], loss)
     test = naive.rows(2000, seed=5)
     truth = naive.labels(test, loss, seed=6)
-    alone = AdditiveModel(parts=[Cross(("b",))]).fit(release, frame).mean_loss(test, truth)
+    alone = AdditiveModel(parts=[FeatureCross(("b",))]).fit(release, frame).mean_loss(test, truth)
     seen = []
-    both = AdditiveModel(parts=[Cross(("b",)), Tree(("a", "c"))]).fit(
+    both = AdditiveModel(parts=[FeatureCross(("b",)), BoostedTrees(("a", "c"))]).fit(
         release, frame, progress=lambda done, of: seen.append((done, of))
     )
     assert both.mean_loss(test, truth) < alone - 0.01
@@ -196,19 +196,25 @@ def test_trees_beat_no_trees_and_work_beside_crosses(naive):
 def test_the_exact_partition_is_preferred_then_the_smallest(naive):
     frame, loss = naive.rows(), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b", "c"), ("a", "b"), ("a",)], loss)
-    assert [one.source for one in cells_of([Cross(("a",)), Cross(("b",))], release.partitions)] == [2, 1]
-    assert cells_of([Cross(("a",), by=("c", "a", "b"))], release.partitions)[0].source == 0
+    assert [one.source for one in cells_of([FeatureCross(("a",)), FeatureCross(("b",))], release.partitions)] == [2, 1]
+    assert cells_of([FeatureCross(("a",), by=("c", "a", "b"))], release.partitions)[0].source == 0
 
 
 @pytest.mark.parametrize(
     ("part", "says"),
     [
         (
-            Cross(("a", "c")),
-            r"part Cross\(a, c\) needs a partition with its columns, got the partitions \(a, b\), \(c\)",
+            FeatureCross(("a", "c")),
+            r"part FeatureCross\(a, c\) needs a partition with its columns, got the partitions \(a, b\), \(c\)",
         ),
-        (Cross(("c",), by=("a", "b")), r"part Cross\(c\) cannot learn from the partition \(a, b\).* keyed by c"),
-        (Tree(("a",), by=("a",)), r"part Tree\(a\) is to learn from the partition \(a\), got only \(a, b\), \(c\)"),
+        (
+            FeatureCross(("c",), by=("a", "b")),
+            r"part FeatureCross\(c\) cannot learn from the partition \(a, b\).* keyed by c",
+        ),
+        (
+            BoostedTrees(("a",), by=("a",)),
+            r"part BoostedTrees\(a\) is to learn from the partition \(a\), got only \(a, b\), \(c\)",
+        ),
     ],
 )
 def test_a_partition_that_does_not_cover_a_part_is_refused(naive, part, says):
@@ -317,7 +323,9 @@ def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
     labels = naive.labels(frame, loss)
     by = [("a", "c"), ("b", "x")]
     columns = {"a": range(3), "c": range(6), "b": ["p", "q", "r", "s"]}
-    sets = [[Feature(n, edges=(-1.0, 0.0, 1.0)) if n == "x" else _feature(n, columns, unit) for n in one] for one in by]
+    sets = [
+        [KeyColumn(n, edges=(-1.0, 0.0, 1.0)) if n == "x" else _feature(n, columns, unit) for n in one] for one in by
+    ]
     release = curate(
         frame.assign(y=labels),
         by=sets,
@@ -336,7 +344,7 @@ def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
 
 
 def _feature(name, columns, unit):
-    return Feature(name, values=tuple(columns[name])) if unit == Unit.RECORD else Feature(name)
+    return KeyColumn(name, values=tuple(columns[name])) if unit == Unit.RECORD else KeyColumn(name)
 
 
 def test_rows_of_dropped_bags_get_nothing_from_the_part(naive):
@@ -395,7 +403,9 @@ def test_the_estimator_follows_scikit_learns_conventions(naive):
     frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
-    model = AdditiveModel(loss, [Cross(("a",)), Tree(("b",), rounds=2)], penalty=Ridge(l2=1.0), solver=Lbfgs())
+    model = AdditiveModel(
+        loss, [FeatureCross(("a",)), BoostedTrees(("b",), rounds=2)], penalty=Ridge(l2=1.0), solver=Lbfgs()
+    )
     with pytest.raises(NotFittedError):
         model.predict(frame)
     fresh = clone(model)
@@ -438,7 +448,7 @@ def test_calibration_needs_no_labels_and_finds_a_wrong_model(naive):
     release = naive.release(frame, labels, [("a", "b"), ("c",)], loss)
     good = AdditiveModel().fit(release, frame).calibration(release, frame)
     assert min(one.p_value for one in good) > 1e-3
-    poor = AdditiveModel(parts=[Cross(("c",))]).fit(release, frame).calibration(release, frame)
+    poor = AdditiveModel(parts=[FeatureCross(("c",))]).fit(release, frame).calibration(release, frame)
     assert poor[0].p_value < 1e-6
     assert isinstance(poor[0], Calibration)
 
@@ -455,10 +465,10 @@ def test_a_wrong_loss_or_random_bags_are_refused(naive):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Cross(()),
-        lambda: Cross(("a", "a")),
-        lambda: Tree(("a",), depth=0),
-        lambda: Tree(("a",), rate=0.0),
+        lambda: FeatureCross(()),
+        lambda: FeatureCross(("a", "a")),
+        lambda: BoostedTrees(("a",), depth=0),
+        lambda: BoostedTrees(("a",), rate=0.0),
         lambda: MLP(("a",), hidden=(0,)),
         lambda: Ridge(l2=-1.0),
         lambda: NoiseRidge(spread=0.0),

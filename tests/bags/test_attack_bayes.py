@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from tacit.bags.attacks import guess_labels
 from tacit.bags.losses import LogisticLoss
-from tacit.bags.partition import BagTotals, Feature, Partition
+from tacit.bags.partition import BagTotals, KeyColumn, Partition
 from tacit.leak import flags, odds_changes
 from tacit.privacy import NoGuarantee
 from tacit.privacy.noise import DiscreteGaussian, DiscreteLaplace
@@ -44,7 +44,7 @@ def released(design, chance, noise, rng):
         columns[name] = (np.arange(blocks)[:, None] * held.shape[1] + bag).ravel()
         parts.append(
             Partition(
-                features=(Feature(name),),
+                features=(KeyColumn(name),),
                 keys=pa.table({name: np.arange(totals.size)}),
                 counts=np.bincount(columns[name]),
                 totals=totals.reshape(-1, 1).astype(float),
@@ -133,7 +133,7 @@ def test_the_attack_is_nearly_bayes_in_large_bags(rows, noise):
     release = BagTotals(
         partitions=(
             Partition(
-                features=(Feature("a"),),
+                features=(KeyColumn("a"),),
                 keys=pa.table({"a": np.arange(blocks)}),
                 counts=np.full(blocks, rows),
                 totals=totals[:, None].astype(float),

@@ -13,7 +13,7 @@ from tacit.bags.attacks.row_space import fix_by_row_space
 from tacit.bags.attacks.search import search
 from tacit.bags.attacks.system import collapse, membership_of, system_of
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
-from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
+from tacit.bags.partition import BagTotals, KeyColumn, Partition, RandomBags
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 
 
@@ -227,7 +227,7 @@ PEOPLE = pa.table({"city": ["bonn", "bonn", "bonn", "rome", "rome", None], "age"
 
 
 def partition_of(columns, labels, *, targets=1, edges=None, keep=lambda count: count > 0):
-    features = tuple(Feature(name, edges=(edges or {}).get(name)) for name in columns)
+    features = tuple(KeyColumn(name, edges=(edges or {}).get(name)) for name in columns)
     codes = [feature.codes(PEOPLE[feature.name]).to_pylist() for feature in features]
     keys = sorted(set(zip(*codes, strict=True)), key=str)
     statistics = np.asarray(labels, dtype=np.float64).reshape(len(PEOPLE), targets)

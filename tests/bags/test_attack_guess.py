@@ -21,7 +21,7 @@ from tacit.bags.mechanisms.consistency import make_consistent
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
-from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
+from tacit.bags.partition import BagTotals, KeyColumn, Partition, RandomBags
 from tacit.leak import plant_canaries
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
@@ -40,7 +40,7 @@ def shuffled_bags(labels, *, size, partitions, scale, guarantee, rng, statistic=
         noise = DiscreteLaplace(scale=scale) if scale else None
         parts.append(
             Partition(
-                features=(Feature(name),),
+                features=(KeyColumn(name),),
                 keys=pa.table({name: np.arange(len(totals))}),
                 counts=np.bincount(bag),
                 totals=totals if noise is None else totals + noise.draw(totals.shape, rng=rng),

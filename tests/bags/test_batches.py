@@ -11,7 +11,7 @@ import pytest
 
 from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import cells_of
-from tacit.bags.learners.parts import Cross
+from tacit.bags.learners.parts import FeatureCross
 from tacit.bags.losses import LogisticLoss
 from tacit.privacy.errors import InvalidInput
 
@@ -20,7 +20,7 @@ from tacit.privacy.errors import InvalidInput
 def joined(naive, tmp_path):
     frame, loss = naive.rows(500), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
-    cells = cells_of([Cross(("a", "b")), Cross(("c",))], release.partitions)
+    cells = cells_of([FeatureCross(("a", "b")), FeatureCross(("c",))], release.partitions)
     path = tmp_path / "rows.parquet"
     frame.to_parquet(path, row_group_size=100)
     return frame, path, vocabulary(cells), list(release.partitions)
@@ -87,8 +87,8 @@ import resource, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from tacit.bags.learners.batches import batches, encode, vocabulary
 from tacit.bags.learners.cells import cells_of
-from tacit.bags.learners.parts import Cross
-from tacit.bags.partition import Feature, Partition
+from tacit.bags.learners.parts import FeatureCross
+from tacit.bags.partition import KeyColumn, Partition
 
 path, rows = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(0)
@@ -99,8 +99,9 @@ part = pa.table({"a": a, "pad": rng.random(50_000)}, schema=schema)
 with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as file:
     for _ in range(rows // 50_000):
         file.write_table(part)
-bags = Partition(features=(Feature("a"),), keys=pa.table({"a": np.arange(50)}), counts=counts, totals=np.zeros((50, 1)))
-cells = cells_of([Cross(("a",))], [bags])
+keys = pa.table({"a": np.arange(50)})
+bags = Partition(features=(KeyColumn("a"),), keys=keys, counts=counts, totals=np.zeros((50, 1)))
+cells = cells_of([FeatureCross(("a",))], [bags])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with encode(path, vocabulary(cells), [bags], block_rows=50_000) as joined:
     seen = sum(len(codes) for _, codes, _ in batches(joined, batch_rows=5000, block_rows=50_000, rng=rng))

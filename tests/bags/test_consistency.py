@@ -12,7 +12,7 @@ from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.partition import BagTotals, Feature, Partition
+from tacit.bags.partition import BagTotals, KeyColumn, Partition
 from tacit.privacy import InvalidInput, NoGuarantee, Unit
 
 
@@ -45,7 +45,7 @@ def stacked(release):
 def test_pinned_example():
     def part(name, totals):
         return Partition(
-            features=(Feature(name),),
+            features=(KeyColumn(name),),
             keys=pa.table({name: range(len(totals))}),
             variance=1.0,
             counts=np.ones(len(totals), dtype=np.int64),
@@ -173,14 +173,14 @@ def test_a_hundred_thousand_bags_are_made_to_agree():
     rng = np.random.default_rng(0)
     bags, groups = 100_000, 300
     fine = Partition(
-        features=(Feature("a"), Feature("b")),
+        features=(KeyColumn("a"), KeyColumn("b")),
         keys=pa.table({"a": np.arange(bags) % groups, "b": np.arange(bags)}),
         counts=np.full(bags, 20),
         totals=rng.normal(10, 5, size=(bags, 1)),
         variance=25.0,
     )
     coarse = Partition(
-        features=(Feature("a"),),
+        features=(KeyColumn("a"),),
         keys=pa.table({"a": np.arange(groups)}),
         counts=np.full(groups, 20 * bags // groups),
         totals=rng.normal(10 * bags / groups, 5, size=(groups, 1)),
@@ -205,7 +205,7 @@ def test_a_hundred_thousand_bags_are_made_to_agree():
 
 def test_noised_counts_agree_too():
     frame = make(a=3, b=2)
-    sets = [(Feature("a", values=(0, 1, 2)),), (Feature("b", values=(0, 1)),)]
+    sets = [(KeyColumn("a", values=(0, 1, 2)),), (KeyColumn("b", values=(0, 1)),)]
     release = curate(
         frame,
         by=sets,

@@ -12,7 +12,7 @@ from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, Square
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.partition import Feature
+from tacit.bags.partition import KeyColumn
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, system_rng
 
@@ -162,7 +162,7 @@ def test_a_seed_gives_the_same_release_again(frame):
 
 
 def test_records_get_noised_counts_and_every_declared_bag(frame):
-    features = (Feature("a", values=("p", "q")), Feature("x", edges=(0.0,)))
+    features = (KeyColumn("a", values=("p", "q")), KeyColumn("x", edges=(0.0,)))
     made = curate(
         frame,
         by=[features],
@@ -189,7 +189,7 @@ def test_one_record_does_not_change_the_types_of_keys(last):
     table = pd.DataFrame({"a": [1, 2, 1, last], "click": [0, 1, 0, 1]})
     made = curate(
         table,
-        by=[Feature("a", values=(1, 2))],
+        by=[KeyColumn("a", values=(1, 2))],
         label="click",
         loss=LogisticLoss(),
         unit=Unit.RECORD,
@@ -205,7 +205,7 @@ def test_a_column_without_values_fits_every_declared_type():
     for values in (("x",), (1,), (1.5,), (True,)):
         made = curate(
             pa.table({"a": pa.nulls(2), "click": [0, 1]}),
-            by=[Feature("a", values=values)],
+            by=[KeyColumn("a", values=values)],
             label="click",
             loss=LogisticLoss(),
             unit=Unit.RECORD,
@@ -220,7 +220,7 @@ def test_whole_numbers_are_found_among_declared_floats():
     table = pa.table({"a": [1, 2, 3], "click": [0, 1, 0]})
     made = curate(
         table,
-        by=[Feature("a", values=(1.0, 2.5))],
+        by=[KeyColumn("a", values=(1.0, 2.5))],
         label="click",
         loss=LogisticLoss(),
         unit=Unit.RECORD,
@@ -234,7 +234,7 @@ def test_whole_numbers_are_found_among_declared_floats():
 @pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), None, float("nan")], ids=["date", "none", "nan"])
 def test_declared_values_that_no_manifest_holds_are_refused_before_a_charge(value):
     with pytest.raises(InvalidInput, match="must be text, finite numbers or truth values"):
-        Feature("a", values=(value,))
+        KeyColumn("a", values=(value,))
 
 
 def test_many_rows_of_one_person_are_stated(frame):

@@ -12,7 +12,16 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from tacit.bags.learners import MLP, AdditiveModel, BatchTraining, Cross, Module, NoiseRidge, Ridge, Tree
+from tacit.bags.learners import (
+    MLP,
+    AdditiveModel,
+    BatchTraining,
+    BoostedTrees,
+    FeatureCross,
+    NoiseRidge,
+    Ridge,
+    TorchModule,
+)
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
@@ -79,7 +88,11 @@ def assert_gradient_is_the_labels(modules, codes, cells, loss, labels):
 def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
     frame = naive.rows(300)
     labels = naive.labels(frame, loss)
-    parts = [MLP(("a", "b"), hidden=(6,), embedding=3), MLP(("b", "c"), hidden=(5, 4), embedding=3), Cross(("b",))]
+    parts = [
+        MLP(("a", "b"), hidden=(6,), embedding=3),
+        MLP(("b", "c"), hidden=(5, 4), embedding=3),
+        FeatureCross(("b",)),
+    ]
     release = naive.release(frame, labels, by, loss)
     modules, codes, cells = bag_gradient(parts, release, frame, share_embeddings=share)
     tables = {id(table) for part in list(modules.parts)[:2] for table in part.embeddings}
@@ -94,7 +107,7 @@ def test_the_gradient_is_exact_where_small_bags_are_gone(naive, sizes):
     labels = naive.labels(frame, loss)
     release = curate(frame.assign(y=labels), by=[("a", "b"), ("b", "c")], label="y", loss=loss, sizes=sizes)
     assert sum(len(one) for one in release.partitions) < 36
-    parts = [MLP(("a", "b"), hidden=(6,)), MLP(("b", "c"), hidden=(5,)), Cross(("c",))]
+    parts = [MLP(("a", "b"), hidden=(6,)), MLP(("b", "c"), hidden=(5,)), FeatureCross(("c",))]
     modules, codes, cells = bag_gradient(parts, release, frame)
     inside = [cell is None or bool((cell >= 0).all()) for cell in cells]
     assert all(inside) == (sizes.small == "merge")
@@ -119,8 +132,8 @@ def test_the_pinned_gradient_of_shared_parameters(naive, by):
     labels = np.array([1, 0, 1, 1, 0])
     b = torch.nn.Parameter(torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64))
     parts = [
-        Module(("x1",), build=lambda *_: Pinned(b, first=True)),
-        Module(("x1", "x2"), build=lambda *_: Pinned(b, first=False)),
+        TorchModule(("x1",), build=lambda *_: Pinned(b, first=True)),
+        TorchModule(("x1", "x2"), build=lambda *_: Pinned(b, first=False)),
     ]
     release = naive.release(frame, labels, by, LogisticLoss())
     cells = cells_of(parts, release.partitions)
@@ -203,8 +216,8 @@ def test_mini_batches_of_a_stream_reach_the_same_model(naive, tmp_path):
     path = tmp_path / "rows.parquet"
     frame.to_parquet(path)
     settings = BatchTraining(epochs=60, batch_rows=100, rate=0.02, block_rows=300, device="cpu")
-    streamed = AdditiveModel(parts=[Cross(("a", "b"))], solver=settings, random_state=1).fit(release, path)
-    exact = AdditiveModel(parts=[Cross(("a", "b"))]).fit(release, frame)
+    streamed = AdditiveModel(parts=[FeatureCross(("a", "b"))], solver=settings, random_state=1).fit(release, path)
+    exact = AdditiveModel(parts=[FeatureCross(("a", "b"))]).fit(release, frame)
     np.testing.assert_allclose(streamed.predict_proba(frame), exact.predict_proba(frame), atol=0.05)
 
 
@@ -252,12 +265,12 @@ def test_a_fitted_network_is_pickled_and_refitted_alike(naive):
 def test_what_does_not_train_by_batches_is_refused(naive):
     frame, loss = naive.rows(50), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
-    with pytest.raises(InvalidInput, match=r"part Tree\(a\) does not train by batches"):
-        AdditiveModel(parts=[Tree(("a",)), MLP(("b",))]).fit(release, frame)
+    with pytest.raises(InvalidInput, match=r"part BoostedTrees\(a\) does not train by batches"):
+        AdditiveModel(parts=[BoostedTrees(("a",)), MLP(("b",))]).fit(release, frame)
     with pytest.raises(InvalidInput, match="must return a torch module"):
-        AdditiveModel(parts=[Module(("a",), build=lambda *_: 1)]).fit(release, frame)
-    with pytest.raises(InvalidInput, match="build of Module"):
-        Module(("a",))
+        AdditiveModel(parts=[TorchModule(("a",), build=lambda *_: 1)]).fit(release, frame)
+    with pytest.raises(InvalidInput, match="build of TorchModule"):
+        TorchModule(("a",))
 
 
 WORKER = """

@@ -25,14 +25,14 @@ from tacit.bags.mechanisms.noise import (
     check_shares,
 )
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import Curation
-from tacit.bags.partition import Feature
+from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.partition import KeyColumn
 from tacit.data import open_table
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, gaussian_scale
 
 EXACT = 1e-12
-A, B = Feature("a"), Feature("b", edges=(0.5,))
+A, B = KeyColumn("a"), KeyColumn("b", edges=(0.5,))
 FEATURES = {"a": [0, 0, 1, 1], "b": [None, 1.0, 1.0, 1.0]}
 SETS = {"one": [(A,)], "two": [(A,), (B,)], "nested": [(A,), (A, B), (B,)]}
 LOSSES = {
@@ -56,7 +56,7 @@ class Given:
 
 def plan(loss, sets, *, noise, sizes=None, unit=Unit.LABEL):
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
-    return Curation(measure=measure, noise=noise, unit=unit, sizes=sizes or SizeRule(), partitions=len(sets))
+    return TotalsCuration(measure=measure, noise=noise, unit=unit, sizes=sizes or SizeRule(), partitions=len(sets))
 
 
 @cache
@@ -191,7 +191,7 @@ def record_law(table, curation, features, counts):
 @pytest.mark.parametrize("sizes", [SizeRule(least=2, small="merge"), SizeRule(least=2)], ids=["merge", "drop"])
 def test_records_are_protected_with_counts_sizes_and_totals(sizes):
     """A whole row changes: noised counts, what they decide, and totals together stay within epsilon."""
-    features = (Feature("a", values=(0, 1)),)
+    features = (KeyColumn("a", values=(0, 1)),)
     curation = plan(LogisticLoss(), [features], noise=LaplaceTotalsNoise(epsilon=0.8), sizes=sizes, unit=Unit.RECORD)
     counts = list(itertools.product([0, 2], repeat=4))
     laws = {table: record_law(table, curation, features, counts) for table in record_tables()}

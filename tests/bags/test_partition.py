@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tacit.bags.partition import Feature, Partition, RandomBags, as_features
+from tacit.bags.partition import KeyColumn, Partition, RandomBags, as_features
 from tacit.privacy import InvalidInput
 
 EDGES = (-1.0, 0.0, 0.5, 3.0)
@@ -18,12 +18,12 @@ NUMBERS = [-5.0, -1.0, -0.5, -0.0, 0.0, 0.25, 0.5, 2.999, 3.0, 1e300, None, floa
 def partition(keys, *, edges=None, **given):
     table = pa.table(keys)
     sizes = np.ones(table.num_rows, dtype=np.int64)
-    features = tuple(Feature(name, edges=(edges or {}).get(name)) for name in keys)
+    features = tuple(KeyColumn(name, edges=(edges or {}).get(name)) for name in keys)
     return Partition(features=features, keys=table, counts=sizes, totals=np.zeros((len(sizes), 1)), **given)
 
 
 def test_a_bucket_is_half_open():
-    found = Feature("x", edges=EDGES).codes(pa.array(NUMBERS)).to_pylist()
+    found = KeyColumn("x", edges=EDGES).codes(pa.array(NUMBERS)).to_pylist()
     assert found == [0, 1, 1, 2, 2, 2, 3, 3, 4, 4, None, None, 4, 0]
 
 
@@ -33,7 +33,7 @@ def test_an_engine_makes_the_same_keys_as_memory(edges, kind, engine):
     values = [v if v is None or kind != "int64" else int(np.nan_to_num(v, posinf=9, neginf=-9) // 1) for v in NUMBERS]
     values = [v if v is None or abs(v) < 1e18 else 7 for v in values] if kind == "int64" else values
     column = pa.array(values, pa.from_numpy_dtype(kind))
-    feature = Feature("x", edges=edges)
+    feature = KeyColumn("x", edges=edges)
     assert engine(column, lambda x: feature.in_sql(x).text)[0].to_pylist() == feature.codes(column).to_pylist()
 
 
@@ -46,7 +46,7 @@ def test_buckets_are_those_of_ibis_with_open_extremes(edges, engine):
         made = table.x.bucket(edges, closed="left", close_extreme=close_extreme, include_under=True, include_over=True)
         return table.select("x", key=made.cast("int64")).order_by("x").to_pyarrow()["key"].to_pylist()
 
-    ours = engine(column, lambda x: Feature("x", edges=edges).in_sql(x).text)[0].to_pylist()
+    ours = engine(column, lambda x: KeyColumn("x", edges=edges).in_sql(x).text)[0].to_pylist()
     assert ours == bucket(close_extreme=False)
     assert ours != bucket(close_extreme=True), "control: Ibis's default moves the last edge"
 
@@ -65,13 +65,13 @@ def test_buckets_are_those_of_ibis_with_open_extremes(edges, engine):
     ids=["text", "dictionary", "large_text", "int8", "float", "bool", "date"],
 )
 def test_values_are_keys_in_memory_and_in_an_engine(column, engine):
-    feature = Feature("x")
+    feature = KeyColumn("x")
     (found,) = engine(column, lambda x: feature.in_sql(x).text)
-    assert Feature("x").codes(found).to_pylist() == feature.codes(column).to_pylist()
+    assert KeyColumn("x").codes(found).to_pylist() == feature.codes(column).to_pylist()
 
 
 def test_minus_zero_and_zero_are_one_key():
-    found = Feature("x").codes(pa.array([0.0, -0.0]))
+    found = KeyColumn("x").codes(pa.array([0.0, -0.0]))
     assert [str(v) for v in found.to_pylist()] == ["0.0", "0.0"]
 
 
@@ -88,14 +88,14 @@ def test_minus_zero_and_zero_are_one_key():
 )
 def test_bad_edges_are_refused(edges, message):
     with pytest.raises(InvalidInput) as caught:
-        Feature("x", edges=edges)
+        KeyColumn("x", edges=edges)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["", "bag_count", "BAG_TOTAL_0"])
 def test_names_of_the_file_are_refused(name):
     with pytest.raises(InvalidInput, match="must not name a column"):
-        Feature(name)
+        KeyColumn(name)
 
 
 def test_feature_sets_are_checked():
@@ -104,16 +104,16 @@ def test_feature_sets_are_checked():
     with pytest.raises(InvalidInput, match="different columns"):
         as_features(("a", "a"))
     with pytest.raises(InvalidInput, match="given without edges"):
-        Feature("a", edges=(1.0,), values=(1,))
+        KeyColumn("a", edges=(1.0,), values=(1,))
 
 
 def test_text_cannot_be_cut_at_edges(engine):
     with pytest.raises(InvalidInput, match="must have numbers to be cut at edges"):
-        Feature("x", edges=(1.0,)).codes(pa.array(["a"]))
+        KeyColumn("x", edges=(1.0,)).codes(pa.array(["a"]))
     with pytest.raises(InvalidInput, match="must have numbers to be cut at edges"):
-        engine(["a"], Feature("x", edges=(1.0,)).in_sql)
+        engine(["a"], KeyColumn("x", edges=(1.0,)).in_sql)
     with pytest.raises(InvalidInput, match="cast it to text"):
-        Feature("x").codes(pa.array([[1]]))
+        KeyColumn("x").codes(pa.array([[1]]))
 
 
 def test_rows_find_their_bags():
@@ -158,9 +158,9 @@ def test_a_partition_without_bags_holds_no_row():
 
 def test_shapes_are_checked():
     with pytest.raises(InvalidInput, match="one row for each of 2 bags"):
-        Partition(features=(Feature("a"),), keys=pa.table({"a": [1, 2]}), counts=np.ones(1), totals=np.zeros((2, 1)))
+        Partition(features=(KeyColumn("a"),), keys=pa.table({"a": [1, 2]}), counts=np.ones(1), totals=np.zeros((2, 1)))
     with pytest.raises(InvalidInput, match="keys must have the columns b, got a"):
-        Partition(features=(Feature("b"),), keys=pa.table({"a": [1]}), counts=np.ones(1), totals=np.zeros((1, 1)))
+        Partition(features=(KeyColumn("b"),), keys=pa.table({"a": [1]}), counts=np.ones(1), totals=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="other must be the number"):
         partition({"a": [1]}, other=1)
     with pytest.raises(InvalidInput, match="one row per bag"):
@@ -171,7 +171,7 @@ def test_shapes_are_checked():
 
 def test_means_of_empty_bags_are_zero():
     bags = Partition(
-        features=(Feature("a"),),
+        features=(KeyColumn("a"),),
         keys=pa.table({"a": [1, 2]}),
         counts=np.array([0.0, 2.0]),
         totals=np.array([[5.0], [1.0]]),

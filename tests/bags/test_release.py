@@ -11,7 +11,7 @@ import pytest
 
 from tacit.bags import Plan, Release, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss
-from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
+from tacit.bags.partition import BagTotals, KeyColumn, Partition, RandomBags
 from tacit.bags.partition.tables import partition_of, partition_table
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy import folders as folder
@@ -20,7 +20,7 @@ from tacit.privacy.releases.header import ReleaseHeader
 
 ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 MERGED = Partition(
-    features=(Feature("city"), Feature("age", edges=(18.0, 65.0))),
+    features=(KeyColumn("city"), KeyColumn("age", edges=(18.0, 65.0))),
     keys=pa.table({"city": ["a", None, None], "age": pa.array([0, 2, None], pa.int64())}),
     counts=np.array([4, 5, 6]),
     totals=np.array([[1.5, -2.0], [0.1, 3.0], [0.0, 1.0]]),
@@ -29,7 +29,7 @@ MERGED = Partition(
     dropped=True,
 )
 NOISY = Partition(
-    features=(Feature("sex", values=("f", "m")),),
+    features=(KeyColumn("sex", values=("f", "m")),),
     keys=pa.table({"sex": ["f"]}),
     counts=np.array([3.5]),
     totals=np.array([[1.0, 2.0]]),

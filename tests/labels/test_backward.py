@@ -12,9 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import Forward, NoCorrection, NoisyLabels
+from tacit.labels.fitting.denoise import ForwardCorrection, NoCorrection, NoisyLabels
 from tacit.labels.fitting.model import fit_soft
-from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -24,7 +24,7 @@ from tacit.privacy.payment import Payment
 
 def weights_of(given, mechanism, denoise=None):
     noisy = NoisyLabels(given=given, likelihood=mechanism.likelihood(given))
-    return (denoise or Backward()).targets(None, None, noisy, rng=np.random.default_rng(0))
+    return (denoise or BackwardCorrection()).targets(None, None, noisy, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -83,7 +83,7 @@ def test_trained_on_all_columns_at_once_the_model_is_that_of_the_true_labels():
 )
 def test_it_learns(estimator):
     X, y = make_blobs(1500, centers=4, n_features=6, cluster_std=3.0, random_state=0)
-    model = LabelPrivateClassifier(estimator, epsilon=2.0, denoise=Backward(), random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(estimator, epsilon=2.0, denoise=BackwardCorrection(), random_state=0).fit(X, y)
     assert model.score(X, y) > 0.85
     assert model.guarantee_.epsilon == 2.0
 
@@ -95,7 +95,7 @@ def test_it_learns(estimator):
         (DecisionTreeClassifier(), "makes no probabilities from them"),
         (RandomForestClassifier(5), "estimator must take negative weights, RandomForestClassifier"),
         (AdaBoostClassifier(), "does not: Negative values in data passed to `sample_weight`"),
-        (SVC(), "ignores them; use Forward"),
+        (SVC(), "ignores them; use ForwardCorrection"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -104,16 +104,16 @@ def test_estimators_that_cannot_are_refused_before_the_charge(estimator, message
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(y, name="blobs", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0))
     with pytest.raises(InvalidInput, match=message):
-        LabelPrivateClassifier(estimator, denoise=Backward(), payment=Payment(ledger=ledger)).fit(X, y)
+        LabelPrivateClassifier(estimator, denoise=BackwardCorrection(), payment=Payment(ledger=ledger)).fit(X, y)
     assert ledger.statement("blobs").entries == ()
-    LabelPrivateClassifier(estimator, denoise=Forward(), payment=Payment(ledger=ledger)).fit(X, y)
+    LabelPrivateClassifier(estimator, denoise=ForwardCorrection(), payment=Payment(ledger=ledger)).fit(X, y)
     assert len(ledger.statement("blobs").entries) == 1, "control"
 
 
 @pytest.mark.parametrize("mechanism", ["staged", "prior", "laplace"])
 def test_channels_without_an_inverse_are_refused(mechanism):
     X, y = make_blobs(200, centers=3, random_state=0)
-    model = LabelPrivateClassifier(denoise=Backward(), mechanism=mechanism)
+    model = LabelPrivateClassifier(denoise=BackwardCorrection(), mechanism=mechanism)
     with pytest.raises(InvalidInput, match="randomized response over all classes"):
         model.fit(X, y)
     assert not hasattr(model, "release_")
@@ -123,5 +123,5 @@ def test_rows_that_are_all_alike_are_no_reason_to_refuse():
     """Titanic's first hundred rows are the same passenger but for the label."""
     X = np.repeat([[0.0], [1.0]], 300, axis=0)
     y = (np.random.default_rng(0).random(600) < 0.2 + 0.6 * X[:, 0]).astype(int)
-    model = LabelPrivateClassifier(denoise=Backward(), epsilon=3.0, random_state=0)
+    model = LabelPrivateClassifier(denoise=BackwardCorrection(), epsilon=3.0, random_state=0)
     assert model.fit(X, y).predict([[0.0], [1.0]]).tolist() == [0, 1]

@@ -18,12 +18,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.labels import Plan, protect
-from tacit.labels.fitting.denoise import Forward, NoCorrection
-from tacit.labels.learners.backward import Backward
+from tacit.labels.fitting.denoise import ForwardCorrection, NoCorrection
+from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import RandomizedLabels, ReleasedLabels
-from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, SkipIfCollapsed
+from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows, SkipIfCollapsed
 from tacit.labels.learners.validate import released_accuracy, score_by_release
 from tacit.labels.mechanisms import RandomizedResponse, StagedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -135,12 +135,12 @@ def test_stages_release_every_label_once(blobs, stages):
     assert right[stage > 0].mean() > right[stage == 0].mean() + 0.05  # the prior makes labels true more often
 
 
-@pytest.mark.parametrize("retrain", [AllRows(), Consensus(), Confidence(fraction=0.3)])
+@pytest.mark.parametrize("retrain", [AllRows(), ConsensusRows(), ConfidentRows(fraction=0.3)])
 def test_retraining_chooses_rows(blobs, retrain):
     X, y = blobs
     model = LabelPrivateClassifier(epsilon=2.0, retrain=retrain, rounds=2, random_state=0).fit(X, y)
     fraction = model.retraining_report(y).chosen_fraction
-    assert {AllRows: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
+    assert {AllRows: fraction == 1, ConsensusRows: 0.3 < fraction < 0.9, ConfidentRows: fraction == 0.3}[type(retrain)]
 
 
 def test_rare_labels_are_not_forgotten():
@@ -150,7 +150,7 @@ def test_rare_labels_are_not_forgotten():
     y = (X[:, 0] + rng.normal(size=6000) > 3.0).astype(int)
     assert 0.01 < y.mean() < 0.03
     auc = {}
-    for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": Consensus()}}.items():
+    for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": ConsensusRows()}}.items():
         model = LabelPrivateClassifier(epsilon=3.0, random_state=0, **settings).fit(X, y)
         auc[name] = roc_auc_score(y, model.predict_proba(X)[:, 1])
     assert auc["default"] == auc["without"] > 0.9
@@ -244,7 +244,7 @@ def test_regressor_is_unbiased():
         (LabelPrivateClassifier(rounds=-1), "rounds must be"),
         (LabelPrivateClassifier(mechanism="staged:stages=0"), "stages must be"),
         (
-            LabelPrivateClassifier(denoise=Forward(rounds=1), classes=[0, 1]),
+            LabelPrivateClassifier(denoise=ForwardCorrection(rounds=1), classes=[0, 1]),
             "labels must be among the declared classes",
         ),
         (LabelPrivateRegressor(bounds=(1.0, 1.0)), "bounds must be two finite numbers"),
@@ -282,4 +282,4 @@ def test_labels_of_a_mechanism_of_ones_own():
     with pytest.raises(InvalidInput, match="one label for each of the 10 rows"):
         LabelPrivateClassifier().fit(X[:10], labels)
     with pytest.raises(InvalidInput, match="needs randomized response"):
-        LabelPrivateClassifier(denoise=Backward()).fit(X, labels)
+        LabelPrivateClassifier(denoise=BackwardCorrection()).fit(X, labels)

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import Forward, NoisyLabels
+from tacit.labels.fitting.denoise import ForwardCorrection, NoisyLabels
 from tacit.labels.fitting.expect import expect_outside, posterior_targets
 from tacit.labels.fitting.model import cross_fit
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -105,16 +105,16 @@ def test_soft_targets_do_not_leave_flat_probabilities():
 @pytest.mark.parametrize(("rounds", "folds"), [(2, 2), (3, 3)])
 def test_more_folds_than_rounds(rounds, folds):
     with pytest.raises(InvalidInput, match=f"folds must be more than the {rounds} rounds, or 1, got {folds}"):
-        Forward(rounds=rounds, folds=folds)
+        ForwardCorrection(rounds=rounds, folds=folds)
 
 
 def test_one_fold_is_in_sample_and_few_rows_keep_their_own_posterior():
     X, given = noise(5)
     likelihood = RR.likelihood(given)
     noisy = NoisyLabels(given=given, likelihood=likelihood)
-    alone = Forward().targets(TREE, X, noisy, rng=np.random.default_rng(0))
+    alone = ForwardCorrection().targets(TREE, X, noisy, rng=np.random.default_rng(0))
     assert alone == pytest.approx(start_of(given))
-    echo = Forward(folds=1).targets(
+    echo = ForwardCorrection(folds=1).targets(
         TREE, X, NoisyLabels(given=given, likelihood=likelihood), rng=np.random.default_rng(0)
     )
     assert (echo[np.arange(5), given] > alone[np.arange(5), given]).all(), "a model that remembers confirms itself"

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from tacit.labels import Plan, protect  # noqa: E402
 from tacit.labels.learners.images import ImageClassifier, PatchRepresentation, VotedTraining  # noqa: E402
 from tacit.labels.learners.images.optimizer import LayerwiseSgd  # noqa: E402
-from tacit.labels.learners.images.targets import Opinions, choose_targets  # noqa: E402
+from tacit.labels.learners.images.targets import ClassOpinions, choose_targets  # noqa: E402
 from tacit.labels.learners.images.views import patch_views, plain_views, strong_views, weak_views  # noqa: E402
 from tacit.labels.learners.images.votes import nearest_rows, vote  # noqa: E402
 from tacit.privacy.errors import InvalidInput  # noqa: E402
@@ -67,7 +67,7 @@ def test_targets_need_agreement():
     predictions = shares([0.9, 0.1], [0.1, 0.9], [0.1, 0.9], *[[0.02, 0.98]] * 17, *[[0.98, 0.02]] * 20)
     likelihood = torch.full((40, 2), 0.5)
     chosen = choose_targets(
-        Opinions(votes=votes, predictions=predictions, likelihood=likelihood), sure=0.8, vote_weight=0.3
+        ClassOpinions(votes=votes, predictions=predictions, likelihood=likelihood), sure=0.8, vote_weight=0.3
     )
     assert chosen.rows.tolist() == [0, *range(2, 40)], "votes and network disagree about row 1"
     _, classes = chosen.draw(20_000)
@@ -76,7 +76,7 @@ def test_targets_need_agreement():
 
 def test_the_released_label_decides_where_votes_and_network_waver():
     wavering, likelihood = shares(*[[0.55, 0.45]] * 20), shares(*[[0.3, 0.7]] * 10, *[[0.7, 0.3]] * 10)
-    opinions = Opinions(votes=wavering, predictions=wavering, likelihood=likelihood)
+    opinions = ClassOpinions(votes=wavering, predictions=wavering, likelihood=likelihood)
     chosen = choose_targets(opinions, sure=0.6, vote_weight=0.3)
     assert chosen.rows.tolist() == list(range(20))
     assert chosen.classes.tolist() == [1] * 10 + [0] * 10
@@ -85,7 +85,7 @@ def test_the_released_label_decides_where_votes_and_network_waver():
 def test_every_class_keeps_its_surest_rows():
     votes = shares(*[[0.6, 0.4]] * 30, *[[0.4, 0.6]] * 30)
     chosen = choose_targets(
-        Opinions(votes=votes, predictions=None, likelihood=torch.ones(60, 2)), sure=0.9, vote_weight=0.3
+        ClassOpinions(votes=votes, predictions=None, likelihood=torch.ones(60, 2)), sure=0.9, vote_weight=0.3
     )
     assert sorted(chosen.classes.tolist()) == [0] * 3 + [1] * 3
 

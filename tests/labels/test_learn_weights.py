@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import Forward, NoCorrection, NoisyLabels
-from tacit.labels.learners.backward import Backward
+from tacit.labels.fitting.denoise import ForwardCorrection, NoCorrection, NoisyLabels
+from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.mechanisms import RandomizedResponse
@@ -31,7 +31,7 @@ TREE = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state
 
 @pytest.mark.parametrize(
     ("estimator", "denoise"),
-    [(LOGISTIC, Forward()), (LOGISTIC, Backward()), (TREE, Forward())],
+    [(LOGISTIC, ForwardCorrection()), (LOGISTIC, BackwardCorrection()), (TREE, ForwardCorrection())],
     ids=["logistic, forward", "logistic, backward", "tree, forward"],
 )
 def test_balanced_classes_are_balanced_as_on_clean_labels(estimator, denoise):
@@ -56,14 +56,19 @@ def test_balancing_does_not_move_the_posteriors():
     noisy = NoisyLabels(given=given, likelihood=RR.likelihood(given))
     for weight in (None, "balanced"):
         learner = LogisticRegression(class_weight=weight)
-        targets = Forward().targets(learner, X, noisy, rng=np.random.default_rng(2))
+        targets = ForwardCorrection().targets(learner, X, noisy, rng=np.random.default_rng(2))
         assert targets[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
     assert given.mean() > y.mean() + 0.03, "control: the released shares themselves are off"
 
 
 @pytest.mark.parametrize(
     ("denoise", "mechanism"),
-    [(NoCorrection(), "rr"), (Forward(), "rr"), (Backward(), "rr"), (Forward(), "staged")],
+    [
+        (NoCorrection(), "rr"),
+        (ForwardCorrection(), "rr"),
+        (BackwardCorrection(), "rr"),
+        (ForwardCorrection(), "staged"),
+    ],
     ids=str,
 )
 def test_rows_of_no_weight_do_not_count(denoise, mechanism):

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
 from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
-from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
+from tacit.labels.fitting.denoise import ForwardCorrection, LikelihoodTargets, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import (
     Adam,
@@ -17,7 +17,7 @@ from tacit.labels.learners.network import (
     SoftCrossEntropy,
     TorchClassifier,
 )
-from tacit.labels.learners.retrain import Consensus
+from tacit.labels.learners.retrain import ConsensusRows
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.errors import TacitError
@@ -189,7 +189,7 @@ def test_few_rows_are_trained_for_as_many_steps(blobs):
 def test_learns_through_randomized_labels(blobs):
     """Forward correction by expectation maximization and in the loss; both beat nothing at all by far."""
     X, y = blobs
-    for denoise in (Forward(), Likelihoods()):
+    for denoise in (ForwardCorrection(), LikelihoodTargets()):
         model = LabelPrivateClassifier(learner(random_state=None), epsilon=2.0, denoise=denoise, random_state=0).fit(
             X, y
         )
@@ -214,19 +214,22 @@ def test_the_default_for_networks_is_the_forward_corrected_loss_and_consensus(bl
     common = {"epsilon": 1.0, "random_state": 0}
     default = LabelPrivateClassifier(learner(random_state=None), **common).fit(X, y)
     spelled = LabelPrivateClassifier(
-        learner(random_state=None, loss=ForwardCorrected()), denoise=Likelihoods(), retrain=Consensus(), **common
+        learner(random_state=None, loss=ForwardCorrected()),
+        denoise=LikelihoodTargets(),
+        retrain=ConsensusRows(),
+        **common,
     ).fit(X, y)
     np.testing.assert_allclose(default.predict_proba(X), spelled.predict_proba(X), atol=1e-4)
     assert default.estimator.loss is None
     staged = LabelPrivateClassifier(learner(random_state=None), mechanism="staged", **common).fit(X, y)
     assert staged.score(X, y) > 0.7
-    em = LabelPrivateClassifier(learner(random_state=None), denoise=Forward(), **common).fit(X, y)
+    em = LabelPrivateClassifier(learner(random_state=None), denoise=ForwardCorrection(), **common).fit(X, y)
     assert not np.allclose(default.predict_proba(X), em.predict_proba(X), atol=1e-2), "control"
 
 
 def test_retraining_warm_starts_from_the_first_model(blobs):
     X, y = blobs
-    common = {"epsilon": 2.0, "denoise": NoCorrection(), "retrain": Consensus()}
+    common = {"epsilon": 2.0, "denoise": NoCorrection(), "retrain": ConsensusRows()}
     warm, fresh = (
         LabelPrivateClassifier(learner(epochs=2, random_state=None), warm=w, random_state=0, **common).fit(X, y)
         for w in (True, False)
@@ -237,8 +240,8 @@ def test_retraining_warm_starts_from_the_first_model(blobs):
 
 def test_refusals(blobs, monkeypatch):
     X, y = blobs
-    with pytest.raises(InvalidInput, match=r"denoise=Likelihoods\(\) needs an estimator with fit_likelihoods"):
-        LabelPrivateClassifier(GaussianNB(), denoise=Likelihoods(), random_state=0).fit(X, y)
+    with pytest.raises(InvalidInput, match=r"denoise=LikelihoodTargets\(\) needs an estimator with fit_likelihoods"):
+        LabelPrivateClassifier(GaussianNB(), denoise=LikelihoodTargets(), random_state=0).fit(X, y)
     with pytest.raises(InvalidInput, match="q must be in"):
         GeneralizedCrossEntropy(q=0.0)
     with pytest.raises(InvalidInput, match="epochs must be"):

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tacit.labels import Plan, protect
-from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.fitting.denoise import ForwardCorrection, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import ReleasedLabels
@@ -254,7 +254,7 @@ def release(ledger):
 
 
 def test_a_search_on_one_release_is_charged_once(ledger, release):
-    grid = {"rounds": [0, 1], "denoise": [NoCorrection(), Forward(rounds=1, folds=2)]}
+    grid = {"rounds": [0, 1], "denoise": [NoCorrection(), ForwardCorrection(rounds=1, folds=2)]}
     learner = make_pipeline(StandardScaler(), classifier(ledger))
     names = {f"labelprivateclassifier__{name}": values for name, values in grid.items()}
     search = GridSearchCV(learner, names, scoring=score_by_release, cv=3).fit(X, ReleasedLabels(release))
@@ -306,7 +306,7 @@ def test_rows_without_a_released_label_are_left_out():
     assert model.retraining_report(Y).chosen_fraction <= 1
 
 
-@pytest.mark.parametrize("choice", ["full", GaussianNB, Forward])
+@pytest.mark.parametrize("choice", ["full", GaussianNB, ForwardCorrection])
 @pytest.mark.parametrize("name", ["estimator", "student", "denoise", "retrain"])
 def test_a_word_or_a_class_where_an_object_is_meant_is_refused_before_it_is_charged(ledger, name, choice):
     for learner, y, data_set in LEARNERS:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from tacit.audit import Skipped, bundled_plan, run_audit
+from tacit.audit import SkippedSurface, bundled_plan, run_audit
 from tacit.report import render_page
 
 # the contrast of every visible text with what is painted behind it, as WCAG 2 computes it
@@ -76,7 +76,7 @@ def test_names_without_a_space_break(browser, tmp_path, width):
     """A column may be called anything, and at any length."""
     result = run_audit(replace(bundled_plan().only(["labels"]), epsilons=(1.0,)), seed=0)
     long = replace(result.findings[0], setting="x" * 300, data="y" * 300, told="z" * 300, commands=("w" * 300,) * 4)
-    skipped = Skipped(surface="models", reason="v" * 300)
+    skipped = SkippedSurface(surface="models", reason="v" * 300)
     totals = tuple(replace(total, data="y" * 300) for total in result.totals)
     path = tmp_path / "report.html"
     path.write_text(render_page(replace(result, findings=(long,), curve=(long,), totals=totals, skipped=(skipped,))))

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from tacit.audit import Skipped, bundled_plan, judge, run_audit
+from tacit.audit import SkippedSurface, bundled_plan, judge, run_audit
 from tacit.report.markdown import render_summary
 
 
@@ -37,7 +37,7 @@ def test_what_is_below_the_limit_may_be_handed_out(result):
 
 
 def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
-    partial = replace(result, skipped=(Skipped(surface="models", reason="torch is missing"),))
+    partial = replace(result, skipped=(SkippedSurface(surface="models", reason="torch is missing"),))
     summary = render_summary(partial, faults=["scores, exact: leak 20%, the limit is 10%"])
     failed, skipped = (summary.index(f"- **{word}:**") for word in ("Failed", "Skipped"))
     assert failed < skipped < summary.index("| surface |")

@@ -11,11 +11,11 @@ import pytest
 from tacit.audit import (
     AuditPlan,
     AuditResult,
-    Limits,
+    PlannedRelease,
     ReleaseCost,
-    Skipped,
-    Step,
-    Total,
+    RunLimits,
+    SkippedSurface,
+    TotalCost,
     bundled_plan,
     faults,
     judge,
@@ -28,7 +28,7 @@ from tacit.leak import OddsChange
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.report import render_page
 from tacit.report.chart import draw_utility
-from tacit.report.scale import Scale
+from tacit.report.scale import AxisRange
 from tacit.report.tradeoff import draw_tradeoff
 
 
@@ -47,7 +47,7 @@ def labels():
     titanic = bundled_source("titanic")
     shuffled = np.random.default_rng(0).permutation(titanic.rows)  # the bundled rows are sorted, which is a leak itself
     titanic = replace(titanic, table=titanic.table.take(pa.array(shuffled)))
-    step = Step(source=titanic, plan=planned_release("labels", titanic, {"epsilon": 5.0}))
+    step = PlannedRelease(source=titanic, plan=planned_release("labels", titanic, {"epsilon": 5.0}))
     return run_audit(AuditPlan(steps=(step,), epsilons=(1.0,)), seed=0)
 
 
@@ -125,7 +125,7 @@ def test_text_is_escaped(labels):
     bad = "<script>alert(1)</script>"
     named = replace(labels.findings[0], setting=bad, command=bad, commands=(bad,), told=bad, remedy=bad, data=bad)
     assert "<script>" not in render_page(
-        replace(labels, findings=(named,), skipped=(Skipped(surface=bad, reason=bad),))
+        replace(labels, findings=(named,), skipped=(SkippedSurface(surface=bad, reason=bad),))
     )
 
 
@@ -137,7 +137,7 @@ def test_a_column_named_like_markup_or_mathematics_is_shown_as_it_is(labels):
 
 
 def test_a_limit_that_was_passed_is_on_the_page(labels):
-    over = faults(labels, Limits(epsilon=0.5))
+    over = faults(labels, RunLimits(epsilon=0.5))
     said = text_of(render_page(labels, faults=over))
     assert f"Failed: {over[0]}." in said
     assert said.index("Failed: ") < said.index("Do not hand out")
@@ -172,7 +172,7 @@ def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
 def test_the_total_says_what_it_assumes(labels):
     guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
     page = render_page(
-        replace(labels, totals=(Total(data="a table", guarantee=guarantee, parts=(ReleaseCost("one", 1.0),)),))
+        replace(labels, totals=(TotalCost(data="a table", guarantee=guarantee, parts=(ReleaseCost("one", 1.0),)),))
     )
     assert "<li>one team.</li>" in page
 
@@ -241,7 +241,7 @@ class TestTheTop:
 
     def test_everything_may_be_handed_out(self, labels):
         quiet = self.made(labels, 300, 250, Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        total = Total(data="x", guarantee=quiet.guarantee, parts=(ReleaseCost(quiet.name, 1.0),))
+        total = TotalCost(data="x", guarantee=quiet.guarantee, parts=(ReleaseCost(quiet.name, 1.0),))
         said = self.top(self.run_of(quiet, totals=(total,)))
         assert f"The planned release may be handed out. {quiet.reason}" in said
         assert "What to do: Make it at most once: the total privacy cost is epsilon 1 for one label." in said
@@ -266,13 +266,13 @@ class TestTheTop:
         assert headline == "All 2 planned releases are below the limit, but 1 has no utility."
 
     def test_an_interrupted_run(self, labels):
-        rest = Skipped(surface="the rest", reason="the run was interrupted")
+        rest = SkippedSurface(surface="the rest", reason="the run was interrupted")
         said = self.top(replace(labels, planned=11, skipped=(rest,)))
         assert "Partial: 1 of 11 planned releases were audited, and what was left out may leak more" in said
         assert said.index("Partial") < said.index("Do not hand out")
 
     def test_nothing_was_audited(self):
-        rest = Skipped(surface="the rest", reason="the run was interrupted")
+        rest = SkippedSurface(surface="the rest", reason="the run was interrupted")
         said = self.top(self.run_of(planned=3, skipped=(rest,)))
         assert "Nothing was audited." in said
         assert "0 of 3 planned releases" in said
@@ -287,12 +287,12 @@ class TestTheTop:
         within = self.made(labels, 300, 250, Guarantee(unit=Unit.LABEL, epsilon=9.0))
         assert '<div class="verdict no">' in render_page(self.run_of(within, curve=(broken,)))
         assert judge(result).action.startswith("Release nothing")
-        assert faults(result, Limits())
+        assert faults(result, RunLimits())
 
 
 class TestSuspicion:
     def test_a_rare_class_is_seen_on_the_axis(self):
-        axis = Scale.of_chances([0.0, 1.0])
+        axis = AxisRange.of_chances([0.0, 1.0])
         places = [axis.place(share) for share in (0.0, 1e-4, 0.004, 0.5, 0.996, 1.0)]
         assert places == sorted(places)
         assert (places[0], places[3], places[-1]) == pytest.approx((0.0, 0.5, 1.0))
@@ -300,14 +300,14 @@ class TestSuspicion:
 
     @pytest.mark.parametrize("shown", [(0.5, 0.52), (0.02, 0.03), (0.97, 0.98)])
     def test_a_small_difference_is_seen_where_nothing_large_is_shown(self, shown):
-        axis, whole = Scale.of_chances(shown), Scale.of_chances([0.0, 1.0])
+        axis, whole = AxisRange.of_chances(shown), AxisRange.of_chances([0.0, 1.0])
         assert axis.place(shown[1]) - axis.place(shown[0]) > 0.05
         assert whole.place(shown[1]) - whole.place(shown[0]) < 0.03, "control: the axis of everything"
         assert 2 <= len(axis.ticks) <= 8
 
     @pytest.mark.parametrize(("odds", "ticks"), [([1.1, 0.9], 3), ([1, 12], 3), ([1, 4e5], 3), ([0.01, math.inf], 3)])
     def test_a_scale_of_odds_fits_what_is_shown(self, odds, ticks):
-        axis = Scale.of_folds(odds)
+        axis = AxisRange.of_folds(odds)
         assert len(axis.ticks) >= ticks
         assert [axis.place(one) for one in sorted(odds)] == sorted(axis.place(one) for one in odds)
         assert 0 < axis.place(1.0) <= 1

@@ -17,7 +17,7 @@ from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast
 from tacit.server.pages.plot import draw_history
-from tacit.server.records import Score
+from tacit.server.records import ScoredSubmission
 from tacit.server.settings import utc_now
 from tests.server.rules import rules_of
 
@@ -298,7 +298,7 @@ def test_signing_out_ends_it(engine, visit):
 @pytest.mark.parametrize("lower", [True, False])
 def test_the_plot_draws_the_better_end_up(lower):
     now = utc_now()
-    scores = [Score(id=str(i), team="A", number=i, time=now, released=i / 10, text="") for i in range(1, 4)]
+    scores = [ScoredSubmission(id=str(i), team="A", number=i, time=now, released=i / 10, text="") for i in range(1, 4)]
     picture = draw_history(scores, lower_is_better=lower)
     heights = [float(y) for y in re.findall(r'cy="([\d.]+)"', picture)]
     assert (heights == sorted(heights)) is lower  # small y is up
@@ -307,7 +307,8 @@ def test_the_plot_draws_the_better_end_up(lower):
 
 def test_the_plot_shows_the_best_eight_teams():
     scores = [
-        Score(id=str(i), team=f"team {i:02}", number=1, time=utc_now(), released=float(i), text="") for i in range(12)
+        ScoredSubmission(id=str(i), team=f"team {i:02}", number=1, time=utc_now(), released=float(i), text="")
+        for i in range(12)
     ]
     picture = draw_history(scores, lower_is_better=True)
     assert [f"team {i:02}" in picture for i in (0, 7, 8, 11)] == [True, True, False, False]

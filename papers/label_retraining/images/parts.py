@@ -87,7 +87,7 @@ _files = importlib.import_module("tacit.privacy.files")
 
 RandomizedResponse = _response.RandomizedResponse
 PriorRandomizedResponse = _prior.PriorRandomizedResponse
-AllRows, Consensus, Confidence = _retrain.AllRows, _retrain.Consensus, _retrain.Confidence
+AllRows, ConsensusRows, ConfidentRows = _retrain.AllRows, _retrain.ConsensusRows, _retrain.ConfidentRows
 SoftCrossEntropy, ForwardCorrected = _losses.SoftCrossEntropy, _losses.ForwardCorrected
 scale_temperature = _temperature.scale_temperature
 posterior_targets = _expect.posterior_targets

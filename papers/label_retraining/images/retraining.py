@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from papers.label_retraining.images.parts import (
     AllRows,
-    Confidence,
-    Consensus,
+    ConfidentRows,
+    ConsensusRows,
     ForwardCorrected,
     PriorRandomizedResponse,
     RandomizedResponse,
@@ -24,7 +24,7 @@ from papers.label_retraining.images.training import Trainer, say
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-CHOICES = {"full": AllRows(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
+CHOICES = {"full": AllRows(), "consensus": ConsensusRows(), "confidence": ConfidentRows(fraction=0.5)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from papers.label_retraining.texts.texts import Texts
 from papers.label_retraining.texts.views import View
 from tacit.labels.fitting.expect import calibrate, posterior_targets
 from tacit.labels.learners.neighbors import expect_from_neighbors
-from tacit.labels.learners.retrain import AllRows, Consensus, Retrain
+from tacit.labels.learners.retrain import AllRows, ConsensusRows, RetrainingRule
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 
 CLEAN_DECAY = 1e-5
@@ -53,7 +53,7 @@ class Sure:
         return np.flatnonzero(probabilities.max(axis=1) >= self.least)
 
 
-STUDENTS: Mapping[str, Retrain] = {"full": AllRows(), "consensus": Consensus(), "sure": Sure()}
+STUDENTS: Mapping[str, RetrainingRule] = {"full": AllRows(), "consensus": ConsensusRows(), "sure": Sure()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from papers.label_retraining.texts.linear import Array, Linear, Matrix, fit_linear
 from papers.label_retraining.texts.views import View
-from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
+from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows, RetrainingRule
 from tacit.labels.mechanisms import RandomizedResponse
 
 Codes = NDArray[np.int64]
 
-CHOICES: Mapping[str, Retrain] = {"full": AllRows(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
+CHOICES: Mapping[str, RetrainingRule] = {
+    "full": AllRows(),
+    "consensus": ConsensusRows(),
+    "confidence": ConfidentRows(fraction=0.5),
+}
 HELD_OUT = 0.1  # the paper's validation rows
 DECAYS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 STEPS = 60

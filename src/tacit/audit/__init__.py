@@ -1,14 +1,14 @@
 """The main job: run the surfaces over a plan and compare guarantee, leak and utility."""
 
-from tacit.audit.answer import Limits, Permission, State
+from tacit.audit.answer import Permission, ReleaseState, RunLimits
 from tacit.audit.config import read_plan
 from tacit.audit.faults import faults
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
-from tacit.audit.plan import AuditPlan, Step, bundled_plan
-from tacit.audit.result import AuditResult, Skipped
+from tacit.audit.plan import AuditPlan, PlannedRelease, bundled_plan
+from tacit.audit.result import AuditResult, SkippedSurface
 from tacit.audit.run import run_audit
-from tacit.audit.total import ReleaseCost, Total
+from tacit.audit.total import ReleaseCost, TotalCost
 from tacit.audit.tracking import log_audit
 from tacit.audit.utility import Utility
 from tacit.audit.verdict import Verdict, judge
@@ -20,13 +20,13 @@ __all__ = [
     "AuditResult",
     "Finding",
     "JointFinding",
-    "Limits",
     "Permission",
+    "PlannedRelease",
     "ReleaseCost",
-    "Skipped",
-    "State",
-    "Step",
-    "Total",
+    "ReleaseState",
+    "RunLimits",
+    "SkippedSurface",
+    "TotalCost",
     "Utility",
     "Verdict",
     "bundled_plan",

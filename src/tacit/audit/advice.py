@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.audit.answer import Permission, State
+from tacit.audit.answer import Permission, ReleaseState
 from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK, listed, percent
 from tacit.leak import Leak
@@ -43,7 +43,7 @@ def _count(number: int, noun: str) -> str:
 def advise(finding: Finding, plan: Plan) -> str:
     """Return what to do, as the second half of that sentence."""
     epsilon, utility = finding.epsilon, finding.utility
-    if finding.state is State.VIOLATED:
+    if finding.state is ReleaseState.VIOLATED:
         return "its guarantee is violated, so release nothing by this mechanism until the fault is found"
     if copies := finding.leak.facts.get("copies"):
         return f"release it without {listed([*copies])}, which copies the label"
@@ -66,7 +66,7 @@ def _lower(finding: Finding, epsilon: float) -> str:
     if finding.follows_order or finding.doubt:
         return "release the rows in random order (shuffle = true): neighbors reveal each other's labels at any epsilon"
     most = math.log(finding.limit)
-    more = "audit more rows, or " if finding.state is State.UNKNOWN else ""
+    more = "audit more rows, or " if finding.state is ReleaseState.UNKNOWN else ""
     if epsilon >= most:
         return f"{more}lower epsilon from {epsilon:g} to below {most:.2g}, so that the guarantee is below the limit"
     if more:

@@ -11,14 +11,14 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.rounding import check_epsilon
 
-__all__ = ["ODDS_LIMIT", "Limits", "Permission", "State", "for_one_label", "most_exposed", "state_of"]
+__all__ = ["ODDS_LIMIT", "Permission", "ReleaseState", "RunLimits", "for_one_label", "most_exposed", "state_of"]
 
 ODDS_LIMIT = 10.0
 """The limit on the change of odds, unless a plan has another: what epsilon 2.3 allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RunLimits:
     """The limits of a run; a run that is not shown to be below them fails.
 
     A release passes ``odds`` and ``advantage`` if the upper ends of all classes are below the limit. If there are too
@@ -60,7 +60,7 @@ class Permission(StrEnum):
     YES = "yes"
 
 
-class State(StrEnum):
+class ReleaseState(StrEnum):
     """Why a release may be handed out or not, in the words of the page; the most harmful first."""
 
     VIOLATED = "its guarantee is violated"
@@ -78,14 +78,18 @@ class State(StrEnum):
     @property
     def harm(self) -> int:
         """The rank of the state; 0 is the most harmful."""
-        return [*State].index(self)
+        return [*ReleaseState].index(self)
 
 
-_ANSWERS = {State.UNKNOWN: Permission.UNKNOWN, State.GUARANTEED: Permission.YES, State.BELOW: Permission.YES}
-_VERDICTS = {LeakVerdict.ABOVE: State.ABOVE, LeakVerdict.BELOW: State.BELOW}
+_ANSWERS = {
+    ReleaseState.UNKNOWN: Permission.UNKNOWN,
+    ReleaseState.GUARANTEED: Permission.YES,
+    ReleaseState.BELOW: Permission.YES,
+}
+_VERDICTS = {LeakVerdict.ABOVE: ReleaseState.ABOVE, LeakVerdict.BELOW: ReleaseState.BELOW}
 
 
-def state_of(changes: tuple[OddsChange, ...], guarantee: AnyGuarantee, *, rows: int, limit: float) -> State:
+def state_of(changes: tuple[OddsChange, ...], guarantee: AnyGuarantee, *, rows: int, limit: float) -> ReleaseState:
     """Compare the changes of odds with a limit; if rows are too few to tell, compare the guarantee.
 
     A guarantee is below the limit if e^epsilon is, for one label, and delta is below 1/(10 rows).
@@ -95,7 +99,7 @@ def state_of(changes: tuple[OddsChange, ...], guarantee: AnyGuarantee, *, rows: 
         return measured
     held = for_one_label(guarantee)
     below = held is not None and held.epsilon < math.log(limit) and held.delta * 10 * rows < 1
-    return State.GUARANTEED if below else State.UNKNOWN
+    return ReleaseState.GUARANTEED if below else ReleaseState.UNKNOWN
 
 
 def for_one_label(guarantee: AnyGuarantee) -> Guarantee | None:

@@ -16,16 +16,16 @@ import pyarrow as pa
 
 import tacit
 from tacit import __version__
-from tacit.audit.judged import Judged
-from tacit.audit.plan import Step
-from tacit.audit.source import Source
+from tacit.audit.checked_guarantee import CheckedGuarantee
+from tacit.audit.plan import PlannedRelease
+from tacit.audit.source import AuditedTable
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
 
-__all__ = ["Cache", "Found", "default_folder"]
+__all__ = ["FindingCache", "Found", "default_folder"]
 
 _KEY = "key"
-Found = TypeVar("Found", bound=Judged)
+Found = TypeVar("Found", bound=CheckedGuarantee)
 """What is kept: a finding about one release or several."""
 _MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounting", "duckdb", "torch", "opacus")
 
@@ -36,7 +36,7 @@ def default_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "tacit" / "audit"
 
 
-class Cache:
+class FindingCache:
     """A folder of findings, each named by a keyed digest of the data, the release, the seed and the code.
 
     The code is tacit's own files and the versions of what it computes with.
@@ -60,7 +60,7 @@ class Cache:
                 f"the cache {folder} cannot be used: {error.strerror}; choose another, or none"
             ) from None
 
-    def name(self, *steps: Step, seed: int | None, about: Sequence[str] = ()) -> str:
+    def name(self, *steps: PlannedRelease, seed: int | None, about: Sequence[str] = ()) -> str:
         """Return the name of the finding about some releases of one table."""
         digest, source = hashlib.blake2b(key=self._key, digest_size=20), steps[0].source
         code = [__version__, _code(), _makers()]
@@ -76,7 +76,7 @@ class Cache:
         except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
             return None
 
-    def keep(self, name: str, finding: Judged) -> None:
+    def keep(self, name: str, finding: CheckedGuarantee) -> None:
         """Store a finding; a full disk must not lose it for the report."""
         try:
             with write_atomically(self._path(name), force=True, mode=0o600) as file:
@@ -95,7 +95,7 @@ class Cache:
         return path.read_bytes()
 
 
-def _bytes_of(source: Source) -> memoryview:
+def _bytes_of(source: AuditedTable) -> memoryview:
     """Return the table unchanged: as numbers, a missing value and its column's mean would be equal."""
     columns = source.table.combine_chunks().replace_schema_metadata()
     sink = pa.BufferOutputStream()

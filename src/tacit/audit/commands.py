@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from shlex import join
 
-from tacit.audit.plan import Step
+from tacit.audit.plan import PlannedRelease
 from tacit.privacy.trial import Part
 from tacit.privacy.words import join_words
 
@@ -19,7 +19,7 @@ SURE = 0.9999
 guarantee in twenty may look violated."""
 
 
-def commands_of(step: Step, *, seed: int | None) -> tuple[str, ...]:
+def commands_of(step: PlannedRelease, *, seed: int | None) -> tuple[str, ...]:
     """Return what gives the measured release and its numbers from a shell; nothing for a table without a name.
 
     Parameters
@@ -32,7 +32,7 @@ def commands_of(step: Step, *, seed: int | None) -> tuple[str, ...]:
     return tuple(join(["tacit", *words]) for words in _commands(step, seed))
 
 
-def _commands(step: Step, seed: int | None) -> Iterator[list[str]]:
+def _commands(step: PlannedRelease, seed: int | None) -> Iterator[list[str]]:
     trial, surface, folder = step.plan.trial(), step.surface, step.folder
     release = f"{folder}/release{step.plan.suffix}"
     yield _split(step, seed)
@@ -46,7 +46,7 @@ def _commands(step: Step, seed: int | None) -> Iterator[list[str]]:
         yield [*attack, *_method(trial.bound), "--level", str(SURE), *_seed(step, seed, BOUND)]
 
 
-def _split(step: Step, seed: int | None) -> list[str]:
+def _split(step: PlannedRelease, seed: int | None) -> list[str]:
     source, rows = step.source, step.rows(seed)
     words = ["split", str(source.file), "--label", source.label]
     others = [name for name in source.table.column_names if name != source.label]
@@ -63,5 +63,5 @@ def _method(method: str | None) -> list[str]:
     return [] if method is None else ["--method", method]
 
 
-def _seed(step: Step, seed: int | None, draw: int) -> list[str]:
+def _seed(step: PlannedRelease, seed: int | None, draw: int) -> list[str]:
     return [] if seed is None else ["--seed", str(step.seed(seed, draw=draw))]

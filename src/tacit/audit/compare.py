@@ -7,16 +7,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.audit.checked_guarantee import finite
 from tacit.audit.finding import Finding
-from tacit.audit.judged import finite
 from tacit.audit.result import AuditResult
 from tacit.leak import Interval, OddsChange
 
-__all__ = ["Pair", "compare"]
+__all__ = ["ComparedRelease", "compare"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class ComparedRelease:
     """The same release in two runs; None if one of them does not have it."""
 
     before: Finding | None
@@ -62,10 +62,10 @@ def _ratio(now: float, then: float) -> float:
     return math.inf if then == 0 or math.isinf(now) else 0.0 if math.isinf(then) else now / then
 
 
-def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:
+def compare(before: AuditResult, after: AuditResult) -> tuple[ComparedRelease, ...]:
     """Pair the planned releases of two runs by surface, data, setting and order, those of the later run first."""
     old, new = (_named(run) for run in (before, after))
-    return tuple(Pair(before=old.get(name), after=new.get(name)) for name in dict.fromkeys([*new, *old]))
+    return tuple(ComparedRelease(before=old.get(name), after=new.get(name)) for name in dict.fromkeys([*new, *old]))
 
 
 def _named(run: AuditResult) -> dict[tuple[str, str, str, int], Finding]:

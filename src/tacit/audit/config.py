@@ -12,10 +12,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tacit.audit.answer import Limits
+from tacit.audit.answer import RunLimits
 from tacit.audit.lines import KeyLines, key_at
-from tacit.audit.plan import AuditPlan, Step, plan_type, planned_release
-from tacit.audit.source import Source, bundled_source, check_size, source_from_file
+from tacit.audit.plan import AuditPlan, PlannedRelease, plan_type, planned_release
+from tacit.audit.source import AuditedTable, bundled_source, check_size, source_from_file
 from tacit.data.locations import is_location
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.plan import SURFACES
@@ -63,7 +63,7 @@ def read_plan(path: str | os.PathLike[str]) -> AuditPlan:
     """
     place = Path(path)
     text = _read_text(place)
-    return _Reader(place, text, _parse(place, text)).plan()
+    return _PlanReader(place, text, _parse(place, text)).plan()
 
 
 def _read_text(place: Path) -> str:
@@ -105,7 +105,7 @@ def _not_toml(path: Path, text: str, said: str) -> InvalidInput:
     return InvalidInput(f"{path.name}, line {line}{f', {key}' if key else ''}: this is not TOML: {what}{twice}")
 
 
-class _Reader:
+class _PlanReader:
     def __init__(self, path: Path, text: str, document: Mapping[str, Any]) -> None:
         self._path, self._lines, self._document = path, KeyLines(text), document
 
@@ -128,12 +128,12 @@ class _Reader:
             self._try("audit", "delta", partial(source.check_delta, run["delta"]))
         steps = tuple(self._step(source, surface, number) for surface, number in planned)
         command = f"tacit audit {quote(str(self._path))}"
-        return AuditPlan(steps=steps, limits=Limits(**limits), command=command, **run)
+        return AuditPlan(steps=steps, limits=RunLimits(**limits), command=command, **run)
 
     def _check_run(self, run: dict[str, Any], limits: Mapping[str, Any]) -> None:
         for key in limits:
             alone = {name: limits[name] for name in dict.fromkeys((key, "epsilon")) if name in limits}
-            self._try("limits", key, partial(Limits, **alone))
+            self._try("limits", key, partial(RunLimits, **alone))
         if "delta" in run:
             self._try("audit", "delta", partial(check_delta, run["delta"]))
         if "per_day" in run:
@@ -150,7 +150,7 @@ class _Reader:
         except TacitError as error:
             raise self._fault(table, str(error), key) from None
 
-    def _source(self, data: Mapping[str, Any]) -> Source:
+    def _source(self, data: Mapping[str, Any]) -> AuditedTable:
         if ("file" in data) == ("bundled" in data):
             both = "bundled" if "bundled" in data else None
             raise self._fault("data", "there must be either a file or the name of a bundled table", both)
@@ -164,7 +164,7 @@ class _Reader:
         except TacitError as error:
             raise self._fault("data", str(error), _blamed(str(error), data)) from None
 
-    def _read(self, data: Mapping[str, Any]) -> Source:
+    def _read(self, data: Mapping[str, Any]) -> AuditedTable:
         given = {"most_rows": data["rows"]} if "rows" in data else {}
         given |= {name: data[name] for name in ("features", "groups") if name in data}
         elsewhere = is_location(data["file"]) or data["file"].startswith("bundled:")
@@ -177,7 +177,7 @@ class _Reader:
             raise self._fault(surface, f"a release is written [[{surface}]], with two brackets")
         return given
 
-    def _step(self, source: Source, surface: str, number: int) -> Step:
+    def _step(self, source: AuditedTable, surface: str, number: int) -> PlannedRelease:
         """Return a release as its surface's plan reads it, or raise with the line and the key."""
         table = dict(self._releases(surface)[number])
         kinds = [one.name for one in settings_of(plan_type(surface))]
@@ -186,7 +186,7 @@ class _Reader:
                 raise self._fault(surface, _unknown(key, kinds, f"a release of {surface} has"), key, number)
         places = {key: self._place(surface, key, number) for key in kinds if key in table}
         try:
-            return Step(source=source, plan=planned_release(surface, source, table), places=places)
+            return PlannedRelease(source=source, plan=planned_release(surface, source, table), places=places)
         except InvalidInput as error:
             raise self._fault(surface, str(error), error.field if error.field in table else None, number) from None
 

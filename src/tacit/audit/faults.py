@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tacit.audit.answer import Limits, Permission, State, for_one_label
+from tacit.audit.answer import Permission, ReleaseState, RunLimits, for_one_label
+from tacit.audit.checked_guarantee import explain
 from tacit.audit.finding import Finding
-from tacit.audit.judged import explain
 from tacit.audit.result import AuditResult
 from tacit.audit.words import points, proved
 from tacit.leak import LeakVerdict
@@ -17,7 +17,7 @@ from tacit.privacy.guarantee import Guarantee
 __all__ = ["faults"]
 
 
-def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
+def faults(result: AuditResult, limits: RunLimits) -> tuple[str, ...]:
     """Return why a run fails: violated guarantees, and what is not shown to be below a limit, one sentence each."""
     return (
         *(
@@ -31,7 +31,7 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     )
 
 
-def _of_release(finding: Finding, limits: Limits) -> Iterator[str]:
+def _of_release(finding: Finding, limits: RunLimits) -> Iterator[str]:
     name = f"{finding.surface}, {finding.setting}"
     if limits.odds is not None:
         judged = replace(finding, limit=limits.odds)
@@ -54,7 +54,7 @@ def _of_joints(result: AuditResult, limit: float | None) -> Iterator[str]:
 
 
 def _advantage_fault(finding: Finding, limit: float) -> str:
-    if finding.state is State.DETERMINED:
+    if finding.state is ReleaseState.DETERMINED:
         return finding.reason.removesuffix(".")
     spans = [(change.advantage, change.advantage_interval) for change in finding.leak.changes]
     value, span = max(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.audit.judged import Judged
+from tacit.audit.checked_guarantee import CheckedGuarantee
 from tacit.audit.utility import Utility
 from tacit.leak import Interval, clopper_pearson
 from tacit.privacy.guarantee import Guarantee
@@ -14,7 +14,7 @@ __all__ = ["Finding"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(Judged):
+class Finding(CheckedGuarantee):
     """One release that was planned, made and attacked.
 
     Parameters
@@ -70,7 +70,7 @@ class Finding(Judged):
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON, with what follows from it."""
         return {
-            **Judged.to_json(self),
+            **CheckedGuarantee.to_json(self),
             "advice": self.advice,
             "disclosure": self.disclosure(),
             "baseline_interval": self.baseline_interval.to_json(),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.audit.answer import State
-from tacit.audit.judged import Judged, explain
+from tacit.audit.answer import ReleaseState
+from tacit.audit.checked_guarantee import CheckedGuarantee, explain
 
 __all__ = ["REFUSED", "JointFinding"]
 
@@ -14,7 +14,7 @@ REFUSED = "it must not be handed out by itself"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointFinding(Judged):
+class JointFinding(CheckedGuarantee):
     """The releases of one table whose attacks guess labels of the same rows, attacked one after the other.
 
     Parameters
@@ -29,11 +29,11 @@ class JointFinding(Judged):
 
     releases: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...] = ()
-    alone: State = State.BELOW
+    alone: ReleaseState = ReleaseState.BELOW
     reason_alone: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> ReleaseState:
         """What decides: an attacker may ignore the other releases, so one with a worse answer by itself does."""
         worst = min(self.measured, self.alone, key=lambda state: state.harm)
         return self.measured if worst.answer is self.measured.answer else worst

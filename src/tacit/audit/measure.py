@@ -19,7 +19,7 @@ from tacit.audit.copies import copies_of
 from tacit.audit.finding import Finding
 from tacit.audit.groups import changes_by_group
 from tacit.audit.model_utility import model_utility
-from tacit.audit.plan import Step
+from tacit.audit.plan import PlannedRelease
 from tacit.audit.score_utility import order_utility
 from tacit.audit.split import RowSplit
 from tacit.audit.utility import Utility
@@ -33,7 +33,7 @@ __all__ = ["MadeRelease", "measure"]
 Tell = Callable[[str], None]
 
 
-def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
+def measure(step: PlannedRelease, *, seed: int | None, tell: Tell) -> Finding:
     """Protect the rows that the plan's trial does not withhold, read the release back, attack it and learn from it.
 
     Parameters
@@ -87,7 +87,9 @@ class MadeRelease:
         The number of the first of its draws.
     """
 
-    def __init__(self, step: Step, rows: RowSplit, *, seed: int | None, folder: Path, first_draw: int = 0) -> None:
+    def __init__(
+        self, step: PlannedRelease, rows: RowSplit, *, seed: int | None, folder: Path, first_draw: int = 0
+    ) -> None:
         self._step, self.rows, self._seed, self._first = step, rows, seed, first_draw
         self._surface: Any = import_module(f"tacit.{step.surface}")
         path = folder / f"release{step.plan.suffix}"

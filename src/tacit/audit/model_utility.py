@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.audit.split import RowSplit
 from tacit.audit.utility import Utility, ranking_utility, share_utility, variance_utility
 from tacit.data.amounts import cut_column
@@ -77,7 +77,7 @@ def _chance(classes: pa.Array, probabilities: Chances, name: str) -> Chances:
 
 
 @lru_cache(maxsize=4)
-def _best_model(source: Source, inside: bytes, labels: tuple[Any, ...], *, numbers: bool) -> Any:  # noqa: ANN401
+def _best_model(source: AuditedTable, inside: bytes, labels: tuple[Any, ...], *, numbers: bool) -> Any:  # noqa: ANN401
     """Return what predicts the true labels of some rows best by cross-validation: linear models, or a forest."""
     linear = [Ridge(1 / C) if numbers else LogisticRegression(C=C, max_iter=1000) for C in _STRENGTHS]
     forest = (RandomForestRegressor if numbers else RandomForestClassifier)(min_samples_leaf=3, random_state=0)

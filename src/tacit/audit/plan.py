@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.answer import Limits
-from tacit.audit.source import Source, bundled_source
+from tacit.audit.answer import RunLimits
+from tacit.audit.source import AuditedTable, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan, check_surfaces
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import settings_of
 
-__all__ = ["AuditPlan", "Step", "bundled_plan", "plan_type", "planned_release"]
+__all__ = ["AuditPlan", "PlannedRelease", "bundled_plan", "plan_type", "planned_release"]
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-_NO_LIMITS = Limits()
+_NO_LIMITS = RunLimits()
 _EVERY = ("*", "all")  # words that mean all columns
 
 
@@ -33,7 +33,7 @@ def plan_type(surface: str) -> type[Plan]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PlannedRelease:
     """One planned release of one table.
 
     Parameters
@@ -44,7 +44,7 @@ class Step:
         The place of each of the plan's fields in its file, for errors.
     """
 
-    source: Source
+    source: AuditedTable
     plan: Plan
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -90,7 +90,7 @@ class Step:
     def _digest(self, about: str) -> bytes:
         return hashlib.sha256(f"{about}{self.source.name} {self.plan.request()}".encode()).digest()
 
-    def at(self, epsilon: float) -> Step:
+    def at(self, epsilon: float) -> PlannedRelease:
         """Return the same release at another epsilon: a point of its curve."""
         return replace(self, plan=self.plan.at(epsilon))
 
@@ -113,11 +113,11 @@ class AuditPlan:
         The shell command that runs the plan; empty for a plan made in Python.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedRelease, ...]
     epsilons: tuple[float, ...] = _EPSILONS
     delta: float = 1e-6
     per_day: int = 5
-    limits: Limits = _NO_LIMITS
+    limits: RunLimits = _NO_LIMITS
     command: str = ""
 
     def __post_init__(self) -> None:
@@ -133,7 +133,7 @@ class AuditPlan:
         """The surfaces that occur, in order."""
         return tuple(dict.fromkeys(step.surface for step in self.steps))
 
-    def by_table(self) -> Iterator[tuple[Step, ...]]:
+    def by_table(self) -> Iterator[tuple[PlannedRelease, ...]]:
         """Yield the releases of each table that has several."""
         for source in dict.fromkeys(step.source for step in self.steps):
             steps = tuple(step for step in self.steps if step.source is source)
@@ -165,7 +165,7 @@ def bundled_plan() -> AuditPlan:
     titanic, satellite, digits = (bundled_source(name) for name in ("titanic", "satellite", "digits"))
     by, small = [["class", "sex", "age"]], {"*": [-3.0, 3.0]}
     network = "dp_sgd:width=64,epochs=20,batch_size=200,learning_rate=0.05"
-    planned: tuple[tuple[Source, str, dict[str, Any]], ...] = (
+    planned: tuple[tuple[AuditedTable, str, dict[str, Any]], ...] = (
         (titanic, "labels", {"epsilon": 1.0}),
         (titanic, "bags", {"epsilon": None, "by": by, "min_size": 1}),
         (titanic, "bags", {"epsilon": None, "mechanism": "random:size=3,bags=2000"}),
@@ -178,11 +178,13 @@ def bundled_plan() -> AuditPlan:
         (digits, "models", {"epsilon": None, "mechanism": "plain:estimator=mlp"}),
         (digits, "models", {"epsilon": 3.0, "delta": 1e-5, "mechanism": network, "ranges": {"*": [0.0, 16.0]}}),
     )
-    steps = tuple(Step(source=table, plan=planned_release(surface, table, keys)) for table, surface, keys in planned)
+    steps = tuple(
+        PlannedRelease(source=table, plan=planned_release(surface, table, keys)) for table, surface, keys in planned
+    )
     return AuditPlan(steps=steps, command="tacit audit")
 
 
-def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
+def planned_release(surface: str, source: AuditedTable, keys: Mapping[str, Any]) -> Plan:
     """Return a surface's plan for a table, which supplies what the keys leave out, such as its label."""
     named = source.features if len(source.features) + 1 < source.table.num_columns else ()
     plan = plan_type(surface)

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit.audit.answer import Permission
+from tacit.audit.checked_guarantee import CheckedGuarantee
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
-from tacit.audit.judged import Judged
-from tacit.audit.total import Total
+from tacit.audit.total import TotalCost
 from tacit.audit.words import WEAK
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 
-__all__ = ["AuditResult", "Skipped"]
+__all__ = ["AuditResult", "SkippedSurface"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped(Record):
+class SkippedSurface(StoredResult):
     """A surface that was not audited, and why."""
 
     surface: str
@@ -25,7 +25,7 @@ class Skipped(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult(Record):
+class AuditResult(StoredResult):
     """All that one run found.
 
     Parameters
@@ -56,8 +56,8 @@ class AuditResult(Record):
     findings: tuple[Finding, ...]
     together: tuple[JointFinding, ...] = ()
     curve: tuple[Finding, ...] = ()
-    totals: tuple[Total, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    totals: tuple[TotalCost, ...] = ()
+    skipped: tuple[SkippedSurface, ...] = ()
     planned: int = 0
     command: str = ""
 
@@ -78,7 +78,7 @@ class AuditResult(Record):
         return min(worse, key=lambda joint: joint.state.harm, default=None)
 
     @property
-    def most_harmful(self) -> Judged | None:
+    def most_harmful(self) -> CheckedGuarantee | None:
         """What the verdict is about: the most harmful release, or several together that are worse than each of them."""
         found = [one for one in (self.worst, self.worse_together) if one is not None]
         return min(found, key=lambda one: one.state.harm, default=None)

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from tacit import __version__
 from tacit.audit.advice import advise, tell_leak
 from tacit.audit.answer import ODDS_LIMIT, Permission
-from tacit.audit.cache import Cache, Found
+from tacit.audit.cache import FindingCache, Found
 from tacit.audit.commands import commands_of
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
 from tacit.audit.measure import measure
-from tacit.audit.plan import AuditPlan, Step, bundled_plan
-from tacit.audit.result import AuditResult, Skipped
+from tacit.audit.plan import AuditPlan, PlannedRelease, bundled_plan
+from tacit.audit.result import AuditResult, SkippedSurface
 from tacit.audit.together import attack_together
 from tacit.audit.total import add_up
 from tacit.privacy.errors import InvalidInput, MissingExtra
@@ -31,7 +31,7 @@ def run_audit(
     plan: AuditPlan | None = None,
     *,
     seed: int | None = None,
-    cache: Cache | None = None,
+    cache: FindingCache | None = None,
     progress: Tell = lambda *_: None,
 ) -> AuditResult:
     """Audit every release of a plan; Ctrl-C ends it early, with what was found so far.
@@ -50,7 +50,7 @@ def run_audit(
     planned = plan or bundled_plan()
     if seed is not None:
         check_count(seed, name="seed", least=0)
-    run = _Run(plan=planned, seed=seed, cache=cache, progress=progress)
+    run = _AuditRun(plan=planned, seed=seed, cache=cache, progress=progress)
     findings: list[Finding] = []
     together: list[JointFinding] = []
     curve: list[Finding] = []
@@ -65,7 +65,7 @@ def run_audit(
         for finding in run.points(points):
             curve.append(finding)  # noqa: PERF402
     except KeyboardInterrupt:
-        run.skipped.append(Skipped(surface="the rest", reason="the run was interrupted"))
+        run.skipped.append(SkippedSurface(surface="the rest", reason="the run was interrupted"))
     return AuditResult(
         findings=tuple(findings),
         together=tuple(together),
@@ -80,7 +80,7 @@ def run_audit(
     )
 
 
-def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[tuple[Step, Step]]:
+def _points(plan: AuditPlan, skipped: list[SkippedSurface]) -> Iterator[tuple[PlannedRelease, PlannedRelease]]:
     """Yield every planned release that has an epsilon with the same one at every epsilon of the curve.
 
     A surface whose releases have none has the curve of its first. Releases that differ by epsilon share a curve.
@@ -92,7 +92,7 @@ def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[tuple[Step, Ste
             try:
                 points = [step.at(epsilon) for epsilon in plan.epsilons]
             except InvalidInput as error:  # the planned release can be made without noise, and not with it
-                skipped.append(Skipped(surface=f"the curve of {surface}", reason=str(error)))
+                skipped.append(SkippedSurface(surface=f"the curve of {surface}", reason=str(error)))
                 continue
             for point in points:
                 if (asked := (point.source.name, point.plan.request())) not in seen:
@@ -101,23 +101,23 @@ def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[tuple[Step, Ste
 
 
 @dataclass(slots=True, kw_only=True)
-class _Run:
+class _AuditRun:
     plan: AuditPlan
     seed: int | None
-    cache: Cache | None
+    cache: FindingCache | None
     progress: Tell
     done: int = 0
     parts: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedSurface] = field(default_factory=list)
 
-    def each(self, steps: Iterable[Step]) -> Iterator[Finding]:
+    def each(self, steps: Iterable[PlannedRelease]) -> Iterator[Finding]:
         for step in steps:
             finding = self._one(step)
             self.done += 1
             if finding is not None:
                 yield finding
 
-    def points(self, points: Iterable[tuple[Step, Step]]) -> Iterator[Finding]:
+    def points(self, points: Iterable[tuple[PlannedRelease, PlannedRelease]]) -> Iterator[Finding]:
         """Yield the points of curves; if one cannot be made, the planned releases are kept."""
         for planned, point in points:
             curve = f"the curve of {planned.surface}"
@@ -125,10 +125,10 @@ class _Run:
                 try:
                     yield from (replace(one, curve=planned.name) for one in [self._one(point)] if one is not None)
                 except InvalidInput as error:
-                    self.skipped.append(Skipped(surface=curve, reason=str(error)))
+                    self.skipped.append(SkippedSurface(surface=curve, reason=str(error)))
             self.done += 1
 
-    def joint(self, tables: Iterable[Sequence[Step]], findings: Sequence[Finding]) -> Iterator[JointFinding]:
+    def joint(self, tables: Iterable[Sequence[PlannedRelease]], findings: Sequence[Finding]) -> Iterator[JointFinding]:
         """Yield what the releases of each table leak together, and then those that are not refused by themselves."""
         no = {(found.data, found.name) for found in findings if found.answer is Permission.NO}
         for steps in tables:
@@ -139,7 +139,7 @@ class _Run:
                     yield self._compared(joint, findings)
             self.done += 1
 
-    def _joint(self, steps: Sequence[Step], refused: Sequence[Step]) -> JointFinding | None:
+    def _joint(self, steps: Sequence[PlannedRelease], refused: Sequence[PlannedRelease]) -> JointFinding | None:
         made = [step for step in steps if not any(skipped.surface == step.surface for skipped in self.skipped)]
 
         def attack() -> JointFinding | None:
@@ -149,7 +149,9 @@ class _Run:
             return self._kept(JointFinding, steps, attack, about=[step.name for step in refused])
         except ValueError as error:
             reason = str(error).partition("\n")[0]
-            self.skipped.append(Skipped(surface=f"all releases of {steps[0].source.name} together", reason=reason))
+            self.skipped.append(
+                SkippedSurface(surface=f"all releases of {steps[0].source.name} together", reason=reason)
+            )
             return None
 
     def _compared(self, joint: JointFinding, findings: Sequence[Finding]) -> JointFinding:
@@ -159,14 +161,14 @@ class _Run:
         judged = replace(joint, limit=self.plan.limits.odds or ODDS_LIMIT)
         return judged if worst is None else replace(judged, alone=worst.state, reason_alone=worst.reason)
 
-    def _one(self, step: Step) -> Finding | None:
+    def _one(self, step: PlannedRelease) -> Finding | None:
         surface = step.surface
         if any(skipped.surface == surface for skipped in self.skipped):
             return None
         try:
             found = self._kept(Finding, [step], lambda: measure(step, seed=self.seed, tell=self._tell))
         except MissingExtra as error:
-            self.skipped.append(Skipped(surface=surface, reason=str(error)))
+            self.skipped.append(SkippedSurface(surface=surface, reason=str(error)))
             return None
         except ValueError as error:  # also raised by a learner that cannot be fitted to the table
             where = step.places.get(getattr(error, "field", None) or "", f"{surface}, {step.plan.describe()}")
@@ -175,7 +177,11 @@ class _Run:
         return None if found is None else self._of_this_plan(found, step)
 
     def _kept(
-        self, kind: type[Found], steps: Sequence[Step], make: Callable[[], Found | None], about: Sequence[str] = ()
+        self,
+        kind: type[Found],
+        steps: Sequence[PlannedRelease],
+        make: Callable[[], Found | None],
+        about: Sequence[str] = (),
     ) -> Found | None:
         """Return what the cache has about these releases, or else what is made now."""
         name = "" if self.cache is None else self.cache.name(*steps, about=about, seed=self.seed)
@@ -191,7 +197,7 @@ class _Run:
             self.cache.keep(name, found)
         return found
 
-    def _of_this_plan(self, finding: Finding, step: Step) -> Finding:
+    def _of_this_plan(self, finding: Finding, step: PlannedRelease) -> Finding:
         """Add what depends on the plan and is therefore not cached: limit, advice, commands, the days of an attack."""
         told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)

@@ -19,8 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from tacit.audit.plan import Step
-from tacit.audit.source import Source
+from tacit.audit.plan import PlannedRelease
+from tacit.audit.source import AuditedTable
 from tacit.audit.utility import Utility
 from tacit.leak import Interval
 
@@ -32,7 +32,7 @@ _DEPTHS = (1, 2, 3, 4, 6, 8)
 _STRENGTHS = (1e-4, 1e-3, 1e-2, 1.0)
 
 
-def order_utility(step: Step, rng: np.random.Generator) -> Utility:
+def order_utility(step: PlannedRelease, rng: np.random.Generator) -> Utility:
     """Return Kendall's tau-b between the shown scores of honest models and the exact ones."""
     models = honest_submissions(step.source)
     plan = _with_room(step.plan, len(models))
@@ -61,7 +61,7 @@ def _with_room(plan: Any, models: int) -> Any:  # noqa: ANN401
     return replace(plan, submissions=models, epsilon=epsilon)
 
 
-def _scores(step: Step, plan: Any, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:  # noqa: ANN401
+def _scores(step: PlannedRelease, plan: Any, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:  # noqa: ANN401
     from tacit import scores
 
     return [float(score) for score in scores.protect(step.source.table, plan, data=models, rng=rng).scores]
@@ -83,7 +83,7 @@ def _mean_interval(taus: NDArray[np.float64]) -> tuple[Interval, str]:
 
 
 @lru_cache(maxsize=2)
-def honest_submissions(source: Source) -> tuple[pa.Table, ...]:
+def honest_submissions(source: AuditedTable) -> tuple[pa.Table, ...]:
     """Return predictions of every row by models of varied quality that have not seen its label."""
     if source.has_numbers:
         return tuple(pa.table({"prediction": made}) for made in _number_predictions(source))
@@ -96,7 +96,7 @@ def honest_submissions(source: Source) -> tuple[pa.Table, ...]:
     return tuple(pa.table(dict(zip(source.classes, table.T, strict=True))) for table in tables)
 
 
-def _number_predictions(source: Source) -> list[NDArray[np.float64]]:
+def _number_predictions(source: AuditedTable) -> list[NDArray[np.float64]]:
     y = np.asarray(source.table[source.label].to_numpy(), dtype=np.float64)
     linear = [make_pipeline(StandardScaler(), Ridge(alpha=1 / C)) for C in _STRENGTHS]
     trees = [DecisionTreeRegressor(max_depth=depth, min_samples_leaf=20, random_state=0) for depth in _DEPTHS]

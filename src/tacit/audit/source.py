@@ -21,7 +21,7 @@ from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
-__all__ = ["Source", "bundled_source", "check_size", "source_from_file"]
+__all__ = ["AuditedTable", "bundled_source", "check_size", "source_from_file"]
 
 _ROWS = 20_000
 _LEAST_ROWS = 20  # half of them train a model, and the other half must be enough to evaluate it
@@ -29,7 +29,7 @@ _MOST_CLASSES = 100  # more is an amount or a name, and a model of each takes ho
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Source:
+class AuditedTable:
     """A table with its private column.
 
     Parameters
@@ -102,7 +102,7 @@ class Source:
         check_delta(delta, rows=self.rows)
 
 
-def bundled_source(name: str) -> Source:
+def bundled_source(name: str) -> AuditedTable:
     """Return a data set that comes with tacit.
 
     Examples
@@ -117,10 +117,10 @@ def bundled_source(name: str) -> Source:
     table = bundled_table(name)
     data = BUNDLED[name]()
     named = f"{data.name}, {len(data):,} rows"
-    return Source(name=named, table=table, label=data.label, features=data.features, file=f"bundled:{name}")
+    return AuditedTable(name=named, table=table, label=data.label, features=data.features, file=f"bundled:{name}")
 
 
-def check_size(source: Source) -> Source:
+def check_size(source: AuditedTable) -> AuditedTable:
     """Return the table, or raise if it has too few rows or too many labels to be audited."""
     if source.rows < _LEAST_ROWS:
         raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
@@ -147,7 +147,7 @@ def source_from_file(
     groups: str | None = None,
     most_rows: int = _ROWS,
     rows: pa.Table | None = None,
-) -> Source:
+) -> AuditedTable:
     r"""Read the user's own table; of a longer one, ``most_rows`` rows drawn at random, always the same ones.
 
     Parameters
@@ -194,7 +194,7 @@ def source_from_file(
     if not known:
         raise InvalidInput(f"{called} must have a column beside the label {label!r}, got none")
     drawn = chosen is not rows
-    source = Source(name=name, table=chosen, label=label, features=known, groups=groups, file=file, drawn=drawn)
+    source = AuditedTable(name=name, table=chosen, label=label, features=known, groups=groups, file=file, drawn=drawn)
     source.encoder.check(known)
     return source
 

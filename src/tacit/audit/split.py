@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.audit.source import Source
+from tacit.audit.source import AuditedTable
 from tacit.privacy.trial import Part, Withheld
 
 __all__ = ["RowSplit", "shuffle_rows", "split_rows"]
@@ -24,7 +24,7 @@ _STREAM = 0x5B117  # apart from a release that is made with the same seed
 class RowSplit:
     """The rows that are protected, what an outsider knows of them, and the rows that nobody uses but the judge."""
 
-    source: Source
+    source: AuditedTable
     inside: Places
     outside: Places
     columns: tuple[str, ...]
@@ -59,7 +59,7 @@ class RowSplit:
         return self.source.rows - len(self.inside) - len(self.outside)
 
 
-def split_rows(source: Source, *, withheld: Withheld, seed: int, known: Iterable[str] = ()) -> RowSplit:
+def split_rows(source: AuditedTable, *, withheld: Withheld, seed: int, known: Iterable[str] = ()) -> RowSplit:
     """Divide the rows of a table; no model knows a label that is in one part alone, so that such rows are left out.
 
     Parameters
@@ -86,19 +86,19 @@ def split_rows(source: Source, *, withheld: Withheld, seed: int, known: Iterable
     return RowSplit(source=source, inside=inside, outside=outside, columns=tuple(columns))
 
 
-def shuffle_rows(source: Source, *, seed: int) -> Places:
+def shuffle_rows(source: AuditedTable, *, seed: int) -> Places:
     """Return the places of all rows in random order."""
     return np.random.default_rng([seed, _STREAM]).permutation(source.rows)
 
 
-def _halves(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
+def _halves(source: AuditedTable, rng: np.random.Generator) -> tuple[Places, Places]:
     """Half of each label, or of each range of numbers, in the order of the table: an attacker sees that order too."""
     shuffled = rng.permutation(source.rows)
     by_label = shuffled[np.argsort(source.codes[shuffled], kind="stable")]
     return np.sort(by_label[::2]), np.sort(by_label[1::2])
 
 
-def _pairs(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
+def _pairs(source: AuditedTable, rng: np.random.Generator) -> tuple[Places, Places]:
     """Pairs of rows with one label, or of neighboring numbers, in the same place of both parts; a coin withholds one.
 
     A row without another of its label to pair it with is in neither part.
@@ -114,7 +114,7 @@ def _pairs(source: Source, rng: np.random.Generator) -> tuple[Places, Places]:
     return inside, outside
 
 
-def _all(source: Source, _: np.random.Generator) -> tuple[Places, Places]:
+def _all(source: AuditedTable, _: np.random.Generator) -> tuple[Places, Places]:
     return np.arange(source.rows), np.arange(0)
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tacit.audit.groups import changes_by_group
 from tacit.audit.joint import REFUSED, JointFinding
 from tacit.audit.measure import MadeRelease
-from tacit.audit.plan import Step
-from tacit.audit.source import Source
+from tacit.audit.plan import PlannedRelease
+from tacit.audit.source import AuditedTable
 from tacit.audit.split import shuffle_rows
 from tacit.audit.total import compose_for_label
 from tacit.leak import LabelBeliefs
@@ -29,7 +29,7 @@ _SUBTRACTED = "exact totals of several releases can be subtracted from each othe
 _SURE = 1e-9  # beliefs are kept this far from 0 and 1, so that the next release can still change them
 
 
-def reason_apart(step: Step) -> str:
+def reason_apart(step: PlannedRelease) -> str:
     """Return why the attack on a release cannot go on from the beliefs after another one; empty if it can."""
     listed = step.plan.classes
     if step.source.has_numbers:
@@ -40,12 +40,12 @@ def reason_apart(step: Step) -> str:
 
 
 def attack_together(
-    steps: Sequence[Step],
+    steps: Sequence[PlannedRelease],
     *,
     delta: float,
     seed: int | None,
     tell: Callable[[str], None],
-    refused: Collection[Step] = (),
+    refused: Collection[PlannedRelease] = (),
 ) -> JointFinding | None:
     """Make the releases of one table of all of its rows, and attack each with the beliefs after the one before.
 
@@ -109,7 +109,7 @@ def attack_together(
     )
 
 
-def _beliefs_before(source: Source) -> NDArray[np.float64]:
+def _beliefs_before(source: AuditedTable) -> NDArray[np.float64]:
     """P(label) of every row from its features, as sure as it is right; the shares where these guess better."""
     shares = np.tile(np.bincount(source.codes) / source.rows, (source.rows, 1))
     if not source.encoder.rules:

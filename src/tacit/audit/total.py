@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from tacit.audit.answer import for_one_label
 from tacit.audit.finding import Finding
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee
 
-__all__ = ["ReleaseCost", "Total", "add_up", "compose_for_label"]
+__all__ = ["ReleaseCost", "TotalCost", "add_up", "compose_for_label"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseCost(Record):
+class ReleaseCost(StoredResult):
     """The epsilon of one release for one label; None if it guarantees nothing for a label."""
 
     release: str
@@ -24,7 +24,7 @@ class ReleaseCost(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Total(Record):
+class TotalCost(StoredResult):
     """The total privacy cost of all planned releases of one data set, for one label.
 
     Parameters
@@ -67,7 +67,7 @@ class Total(Record):
         return f"{made} of {self.data}: {self.guarantee}{of}"
 
 
-def add_up(findings: Iterable[Finding], *, delta: float, budget: float | None = None) -> tuple[Total, ...]:
+def add_up(findings: Iterable[Finding], *, delta: float, budget: float | None = None) -> tuple[TotalCost, ...]:
     """Return the composed guarantee for one label of each data set, as if all of its releases were made.
 
     A guarantee for a record covers its label, and one for several rows of a person covers each of them. A guarantee for
@@ -88,7 +88,7 @@ def add_up(findings: Iterable[Finding], *, delta: float, budget: float | None = 
     return tuple(_sum(data, made, delta, budget) for data, made in by_data.items())
 
 
-def _sum(data: str, findings: list[Finding], delta: float, budget: float | None) -> Total:
+def _sum(data: str, findings: list[Finding], delta: float, budget: float | None) -> TotalCost:
     guarantees = [for_one_label(finding.guarantee) for finding in findings]
     parts = tuple(
         ReleaseCost(finding.name, None if held is None else held.epsilon)
@@ -97,11 +97,11 @@ def _sum(data: str, findings: list[Finding], delta: float, budget: float | None)
     rest = compose_for_label([held for held in guarantees if held is not None], delta=delta)
     bare = [finding.setting for finding, held in zip(findings, guarantees, strict=True) if held is None]
     if not bare:
-        return Total(data=data, guarantee=rest, parts=parts, budget=budget)
+        return TotalCost(data=data, guarantee=rest, parts=parts, budget=budget)
     held = isinstance(rest, Guarantee)
     costs = f"; the rest costs {rest}" if held else ""
     none = NoGuarantee(reason=f"no guarantee for a label holds for {'; '.join(bare)}{costs}")
-    return Total(data=data, guarantee=none, parts=parts, rest=rest if held else None, budget=budget)
+    return TotalCost(data=data, guarantee=none, parts=parts, rest=rest if held else None, budget=budget)
 
 
 def compose_for_label(guarantees: Iterable[AnyGuarantee], *, delta: float) -> AnyGuarantee:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.audit.words import percent, span
 from tacit.leak import Interval, clopper_pearson, difference_interval
 from tacit.leak.ranking import ranking_area
-from tacit.leak.record import Record, read_fields
+from tacit.leak.stored_result import StoredResult, read_fields
 
 __all__ = ["Utility", "ranking_utility", "share_utility", "variance_utility"]
 
@@ -22,7 +22,7 @@ _TWO_SIDED = 1.96  # standard errors at 95%
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Utility(Record):
+class Utility(StoredResult):
     """The utility of a release, compared with that of the private data and of no data.
 
     Parameters
@@ -85,7 +85,7 @@ class Utility(Record):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON, with what follows from it."""
-        return {**Record.to_json(self), "cost": self.cost, "worthless": self.worthless}
+        return {**StoredResult.to_json(self), "cost": self.cost, "worthless": self.worthless}
 
     def __str__(self) -> str:
         return (

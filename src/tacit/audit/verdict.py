@@ -11,7 +11,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
 from tacit.audit.result import AuditResult
 from tacit.audit.words import WEAK, listed, percent
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
@@ -24,7 +24,7 @@ _REST = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(Record):
+class Verdict(StoredResult):
     """The summary for readers who stop here.
 
     Parameters

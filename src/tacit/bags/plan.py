@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
-from tacit.bags.mechanisms.curated import Curated
-from tacit.bags.mechanisms.random import Random
+from tacit.bags.mechanisms.curated import CuratedMechanism
+from tacit.bags.mechanisms.random import RandomMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import MOST_CLASSES
 from tacit.privacy.plan import Plan as BasePlan
@@ -65,8 +65,8 @@ class Plan(BasePlan):
             holds=lambda categories: all(len(words) <= MOST_CLASSES for words in categories.values()),
         ),
     )
-    mechanism: Curated | Random = field(
-        default=Curated(), metadata=about("How rows are put into bags: by their values (--by), or at random.")
+    mechanism: CuratedMechanism | RandomMechanism = field(
+        default=CuratedMechanism(), metadata=about("How rows are put into bags: by their values (--by), or at random.")
     )
     totals: Literal["log", "classes", "squared", "poisson"] = field(
         default="log",

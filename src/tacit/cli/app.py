@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tacit import __version__
-from tacit.cli.listing import Listing, usage_sentence
+from tacit.cli.listing import CommandListing, usage_sentence
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 
@@ -67,14 +67,14 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
 @cache
 def _command(area: typer.Typer, name: str) -> TyperCommand | TyperGroup:
     area.rich_markup_mode = None  # help is plain text, so brackets and examples are printed unchanged
-    area.info.cls = Listing
+    area.info.cls = CommandListing
     command = cast(TyperCommand | TyperGroup, get_command(area))
     command.name = name
     command.params = [option for option in command.params if option.name not in _COMPLETION]
     return command
 
 
-class _Areas(Listing):
+class _LazyAreas(CommandListing):
     """Lists the areas without importing them, and imports the one that is called."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
@@ -97,7 +97,7 @@ class _Areas(Listing):
 
 
 app = typer.Typer(
-    cls=_Areas,
+    cls=_LazyAreas,
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},

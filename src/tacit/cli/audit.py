@@ -12,12 +12,12 @@ import typer
 
 from tacit.cli.options import check_exists, check_named, check_out
 from tacit.cli.progress import show_progress
-from tacit.privacy.files import Replaceable
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.plan import check_surfaces
 from tacit.privacy.words import split_words
 
 if TYPE_CHECKING:
-    from tacit.audit import AuditPlan, AuditResult, Finding, Limits
+    from tacit.audit import AuditPlan, AuditResult, Finding, RunLimits
 
 __all__ = ["app"]
 
@@ -25,7 +25,7 @@ app = typer.Typer(no_args_is_help=False)
 
 FAILED, PARTIAL, INTERRUPTED = 1, 3, 130
 _TITLE = "What your data reveals"
-PAGE = Replaceable("a page of tacit audit", re.compile(rb"<title>tacit audit"))
+PAGE = ReplaceableFile("a page of tacit audit", re.compile(rb"<title>tacit audit"))
 """What a new page may replace."""
 
 
@@ -121,9 +121,9 @@ def _end(result: AuditResult, failures: tuple[str, ...]) -> None:
 
 def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
     from tacit.audit import run_audit
-    from tacit.audit.cache import Cache, default_folder
+    from tacit.audit.cache import FindingCache, default_folder
 
-    kept = None if fresh else Cache(cache or default_folder())
+    kept = None if fresh else FindingCache(cache or default_folder())
     with show_progress("audit") as report:
 
         def tell(what: str, done: int, parts: int) -> None:
@@ -132,7 +132,7 @@ def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) 
         return run_audit(plan, seed=seed, cache=kept, progress=tell)
 
 
-def _limits(plan: AuditPlan, given: list[str]) -> Limits:
+def _limits(plan: AuditPlan, given: list[str]) -> RunLimits:
     from tacit.privacy.errors import InvalidInput
 
     limits = plan.limits

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from tacit.cli.options import check_named, check_out, check_tables
-from tacit.privacy.files import Replaceable
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.plan import SURFACES, check_surfaces
 from tacit.privacy.words import counted, join_words, split_words
 
@@ -24,7 +24,7 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
 
-PLAN = Replaceable("a plan by tacit init", re.compile(rb"\A# The releases that are planned, for: tacit audit"))
+PLAN = ReplaceableFile("a plan by tacit init", re.compile(rb"\A# The releases that are planned, for: tacit audit"))
 """What a new plan may replace."""
 
 Answer = TypeVar("Answer", str, float)

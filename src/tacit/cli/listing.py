@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Listing", "usage_sentence"]
+__all__ = ["CommandListing", "usage_sentence"]
 
 _RULE = re.compile(r"Input should be (.*?)(?:, (?:unable|input) .*)?$")
 _CHOICE = re.compile(r"Value error, (.*) is not one of (.*?)\.?$")
@@ -22,14 +22,14 @@ _WORDS = {
 }
 
 
-class Listing(TyperGroup):
+class CommandListing(TyperGroup):
     """A group whose help has the whole first sentence of each command: typer cuts it at the end of the line.
 
     Examples
     --------
     >>> import typer
     >>> from typer.testing import CliRunner
-    >>> app = typer.Typer(cls=Listing, rich_markup_mode=None)
+    >>> app = typer.Typer(cls=CommandListing, rich_markup_mode=None)
     >>> @app.command()
     ... def count() -> None:
     ...     '''Count the rows of a table, one after the other, and say at the very end how many there were.'''

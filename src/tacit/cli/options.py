@@ -15,7 +15,7 @@ from tacit.privacy.errors import InvalidInput, LedgerError
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.privacy.files import Replaceable
+    from tacit.privacy.files import ReplaceableFile
     from tacit.privacy.payment import Payment
 
 __all__ = [
@@ -68,7 +68,7 @@ def check_exists(path: Path | None, field: str, *, remedy: str) -> None:
         raise InvalidInput(f"{path} does not exist; {remedy}", field=field)
 
 
-def check_out(out: Path, *sources: object, written: str, force: bool, over: Replaceable | None = None) -> None:
+def check_out(out: Path, *sources: object, written: str, force: bool, over: ReplaceableFile | None = None) -> None:
     """Raise if a file of this format cannot be written there, is an input, or has the ending of another format."""
     from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.rounding import check_delta
 
 __all__ = ["EpsilonBound", "epsilon_from_rates", "round_down"]
@@ -20,7 +20,7 @@ _ROUNDING_A_TRIAL = 1e-16  # the quantiles of 10^8 trials are off by up to 3e-9 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpsilonBound(Record):
+class EpsilonBound(StoredResult):
     """A lower bound on epsilon at ``delta``: wrong with probability at most 1 - ``level``.
 
     Parameters

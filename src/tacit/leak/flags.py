@@ -115,7 +115,7 @@ def _groups(counts: NDArray[np.int64], names: Sequence[object], shares: Array) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
+class _CountedSide:
     """Weighted rows of one side, and how many of them are flagged."""
 
     flagged: float
@@ -189,18 +189,18 @@ def _threshold(added: Array, weights: Array, inside: Rows, *, alpha: float) -> f
     )
 
 
-def _lower_end(own: _Counted, others: _Counted, *, alpha: float) -> float:
+def _lower_end(own: _CountedSide, others: _CountedSide, *, alpha: float) -> float:
     return own.ends(alpha)[0] / max(others.ends(alpha)[1], 1e-300) if own.rows and others.rows else 0.0
 
 
-def _count(flags: Rows, weights: Array, inside: Rows) -> tuple[_Counted, _Counted]:
+def _count(flags: Rows, weights: Array, inside: Rows) -> tuple[_CountedSide, _CountedSide]:
     """The rows of the class, and the others, as so many equally weighted rows each."""
     own, others = (_counted(flags[side], weights[side]) for side in (inside, ~inside))
     return own, others
 
 
-def _counted(flags: Rows, weights: Array) -> _Counted:
+def _counted(flags: Rows, weights: Array) -> _CountedSide:
     if not len(flags):
-        return _Counted(flagged=0.0, rows=0.0)
+        return _CountedSide(flagged=0.0, rows=0.0)
     worth = float(weights.sum() ** 2 / (weights**2).sum())
-    return _Counted(flagged=float((weights * flags).sum() / weights.sum()) * worth, rows=worth)
+    return _CountedSide(flagged=float((weights * flags).sum() / weights.sum()) * worth, rows=worth)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv
 
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval(Record):
+class Interval(StoredResult):
     """A range that contains the true value with probability at least ``level``."""
 
     low: float

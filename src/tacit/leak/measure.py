@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tacit.leak.epsilon import EpsilonBound
 from tacit.leak.intervals import Interval
 from tacit.leak.odds import OddsChange
-from tacit.leak.record import Record
 from tacit.leak.roc import RocCurve
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 
@@ -23,7 +23,7 @@ __all__ = ["Leak"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leak(Record):
+class Leak(StoredResult):
     """How often an attack succeeds, how often it would without the release, and a lower bound on epsilon.
 
     Parameters
@@ -124,7 +124,7 @@ class Leak(Record):
     def to_json(self) -> dict[str, Any]:
         """Return the leak as plain JSON, with its rates."""
         rates = {"rate": self.rate, "advantage": self.advantage} if self.trials else {"rate": None, "advantage": None}
-        return {**rates, **Record.to_json(self)}
+        return {**rates, **StoredResult.to_json(self)}
 
     @classmethod
     def uncounted(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tacit.leak.intervals import Interval, clopper_pearson
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 
 __all__ = ["LeakVerdict", "OddsChange", "compare_odds"]
 
@@ -22,7 +22,7 @@ class LeakVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OddsChange(Record):
+class OddsChange(StoredResult):
     """How often rows of one class are flagged by what the release adds, beside other rows that look alike.
 
     The attacker flags the rows whose odds of the class the release raises the most. Because the other rows are

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak.intervals import Interval, check_level, clopper_pearson
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
@@ -21,7 +21,7 @@ FPR_GRID.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RocPoint(Record):
+class RocPoint(StoredResult):
     """The true-positive rate at a false-positive rate of at most ``fpr``.
 
     Parameters
@@ -42,7 +42,7 @@ class RocPoint(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RocCurve(Record):
+class RocCurve(StoredResult):
     """A receiver operating characteristic on :data:`FPR_GRID`.
 
     Parameters

@@ -15,7 +15,15 @@ from typing import BinaryIO
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unfinished import held, sweep, unfinished_name
 
-__all__ = ["Replaceable", "check_not_read", "check_writable", "is_inside", "sync_folder", "taken", "write_atomically"]
+__all__ = [
+    "ReplaceableFile",
+    "check_not_read",
+    "check_writable",
+    "is_inside",
+    "sync_folder",
+    "taken",
+    "write_atomically",
+]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HEAD = 1 << 16  # bytes of a file that identify its format
@@ -23,7 +31,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True, slots=True)
-class Replaceable:
+class ReplaceableFile:
     """The only kind of file that a command may replace: another one may be all that someone has."""
 
     what: str
@@ -34,7 +42,7 @@ class Replaceable:
 
 @contextmanager
 def write_atomically(
-    path: str | os.PathLike[str], *, force: bool = False, mode: int = 0o666, over: Replaceable | None = None
+    path: str | os.PathLike[str], *, force: bool = False, mode: int = 0o666, over: ReplaceableFile | None = None
 ) -> Iterator[BinaryIO]:
     """Open a new file beside ``path`` that takes its name, synced to disk, when the block ends without an error.
 
@@ -103,7 +111,7 @@ def check_writable(
     *,
     force: bool = False,
     sources: Iterable[Path] = (),
-    over: Replaceable | None = None,
+    over: ReplaceableFile | None = None,
 ) -> None:
     """Raise as writing would, and change nothing, so that no release is charged that cannot be written.
 
@@ -148,7 +156,7 @@ def _same(one: Path, other: Path) -> bool:
         return one.resolve() == other.resolve()
 
 
-def _check_target(target: Path, *, force: bool, mode: int, over: Replaceable | None) -> int:
+def _check_target(target: Path, *, force: bool, mode: int, over: ReplaceableFile | None) -> int:
     try:
         found = target.lstat()
     except FileNotFoundError:
@@ -164,7 +172,7 @@ def _check_target(target: Path, *, force: bool, mode: int, over: Replaceable | N
     return mode & stat.S_IMODE(found.st_mode)
 
 
-def _check_replaceable(target: Path, over: Replaceable | None) -> None:
+def _check_replaceable(target: Path, over: ReplaceableFile | None) -> None:
     try:
         with target.open("rb") as file:
             head = file.read(_HEAD)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tacit.audit import Finding
 from tacit.audit.words import change_of_odds, fold, percent
 from tacit.report.drawing import draw_line, draw_points, draw_text, draw_tick, picture
-from tacit.report.scale import Scale
+from tacit.report.scale import AxisRange
 
 __all__ = ["draw_leak", "draw_utility"]
 
@@ -59,7 +59,7 @@ def draw_leak(curve: Sequence[Finding], *, planned: float | None = None) -> Mark
     )
     known = [*series.low, *limits, *(odds for odds in series.middle if odds < math.inf)]
     most = _ROOM * max(known, default=1.0)  # an end without a limit must not press the rest together
-    scale = Scale.of_folds([*known, *(min(high, most) for high in series.high)])
+    scale = AxisRange.of_folds([*known, *(min(high, most) for high in series.high)])
     said = "; ".join(f"{change_of_odds(c)} at epsilon {p.epsilon:g}" for c, p in zip(worst, points, strict=True))
     return _draw(series, scale, fold, f"The change of odds: {said}")
 
@@ -80,7 +80,7 @@ def draw_utility(curve: Sequence[Finding], *, planned: float | None = None) -> M
         lines=tuple(lines),
         planned=planned,
     )
-    scale = Scale.of_shares([*series.low, *series.high, *(at for at, _ in series.lines)])
+    scale = AxisRange.of_shares([*series.low, *series.high, *(at for at, _ in series.lines)])
     said = "; ".join(f"{percent(point.utility.protected)} at epsilon {point.epsilon:g}" for point in points)
     return _draw(series, scale, lambda share: f"{100 * share:.0f}%", f"The utility of the release: {said}")
 
@@ -95,7 +95,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _draw(series: _Series, scale: Scale, shown: Callable[[float], str], label: str) -> Markup:
+def _draw(series: _Series, scale: AxisRange, shown: Callable[[float], str], label: str) -> Markup:
     right, count = _WIDTH - _RIGHT, len(series.epsilons)
     x = [_LEFT + 12 + k * (right - _LEFT - 24) / max(count - 1, 1) for k in range(count)]
 

@@ -10,13 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tacit.audit import AuditResult, Finding, Permission, judge
+from tacit.audit.checked_guarantee import CheckedGuarantee
 from tacit.audit.compare import compare
-from tacit.audit.judged import Judged
 from tacit.audit.plan import plan_type
 from tacit.audit.words import change_of_odds, fold, in_plain_words, percent, points, proved, span
 from tacit.leak import OddsChange
 from tacit.report.chart import draw_leak, draw_utility
-from tacit.report.scale import Scale
+from tacit.report.scale import AxisRange
 from tacit.report.tradeoff import draw_tradeoff
 
 __all__ = ["render_page"]
@@ -103,12 +103,12 @@ def _environment(result: AuditResult, earlier: AuditResult | None) -> Environmen
     return environment
 
 
-def _chances(result: AuditResult, earlier: AuditResult | None) -> Scale:
+def _chances(result: AuditResult, earlier: AuditResult | None) -> AxisRange:
     """Return the axis of every picture of suspicion on this page."""
     shown = [*result.findings, *result.together, *(() if earlier is None else earlier.findings)]
     changes = [change for found in shown for change in (*found.leak.changes, *found.groups)]
     ends = [(change.suspicion_interval.low, change.suspicion_interval.high, change.share) for change in changes]
-    return Scale.of_chances([end for three in ends for end in three])
+    return AxisRange.of_chances([end for three in ends for end in three])
 
 
 def _same_class(earlier: Finding | None, change: OddsChange) -> OddsChange | None:
@@ -117,11 +117,11 @@ def _same_class(earlier: Finding | None, change: OddsChange) -> OddsChange | Non
     return next((then for then in changes if then.name == change.name), None)
 
 
-def _idle(found: Judged) -> bool:
+def _idle(found: CheckedGuarantee) -> bool:
     return isinstance(found, Finding) and found.utility.worthless
 
 
-def _tone(found: Judged) -> str:
+def _tone(found: CheckedGuarantee) -> str:
     return _TONES[Permission.UNKNOWN if found.answer is Permission.YES and _idle(found) else found.answer]
 
 
@@ -137,7 +137,7 @@ def _tone_of_run(result: AuditResult) -> str:
     )
 
 
-def _short(found: Judged) -> str:
+def _short(found: CheckedGuarantee) -> str:
     return f"{found.answer.capitalize()}: {found.state}{', but no utility' if _idle(found) else ''}"
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-__all__ = ["Scale"]
+__all__ = ["AxisRange"]
 
 _LEAST = 0.1  # of shares: less than ten percentage points would draw chance as a cliff
 _LEAST_FOLD = 2.0  # between the ends of a scale of odds
@@ -18,7 +18,7 @@ _APART = 0.11  # of the scale, between two ticks of probabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
+class AxisRange:
     """A range of numbers that is just wide enough for what is shown, so that small differences are seen.
 
     Parameters
@@ -39,7 +39,7 @@ class Scale:
         return (min(max(self.bend(value), self.low), self.high) - self.low) / (self.high - self.low)
 
     @classmethod
-    def of_shares(cls, values: Iterable[float]) -> Scale:
+    def of_shares(cls, values: Iterable[float]) -> AxisRange:
         """Return an even scale with three to six round ticks."""
         shown = [*values] or [0.0, 1.0]
         missing = max(0.0, _LEAST - (max(shown) - min(shown))) / 2
@@ -49,7 +49,7 @@ class Scale:
         return cls(low=first * step, high=last * step, ticks=tuple(k * step for k in range(first, last + 1)))
 
     @classmethod
-    def of_folds(cls, values: Iterable[float]) -> Scale:
+    def of_folds(cls, values: Iterable[float]) -> AxisRange:
         """Return a logarithmic scale of changes of odds, 1 included; infinity is drawn at the upper end."""
         shown = [1.0, *(value for value in values if 0 < value < math.inf)]
         low, high = max(min(shown), 0.01) / 1.15, min(max(shown), 1e7) * 1.3
@@ -61,7 +61,7 @@ class Scale:
         return cls(low=math.log(low), high=math.log(high), ticks=ticks, bend=_log)
 
     @classmethod
-    def of_chances(cls, values: Iterable[float]) -> Scale:
+    def of_chances(cls, values: Iterable[float]) -> AxisRange:
         """Return a scale of log odds for probabilities, so that 0.4% is seen as well as 50% and 52% are told apart."""
         bent = [_log_odds(value) for value in values] or [_log_odds(0), _log_odds(1)]
         low, high = max(_log_odds(0), min(bent) - 0.1), min(_log_odds(1), max(bent) + 0.1)

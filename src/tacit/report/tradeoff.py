@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tacit.audit import Finding
 from tacit.audit.words import change_of_odds, fold, percent
 from tacit.report.drawing import draw_line, draw_text, draw_tick, picture
-from tacit.report.scale import Scale
+from tacit.report.scale import AxisRange
 
 __all__ = ["draw_tradeoff"]
 
@@ -47,15 +47,15 @@ def draw_tradeoff(findings: Sequence[tuple[Finding, str]]) -> Markup:
     return picture(drawn, width=_WIDTH, height=_HEIGHT, words=f"Leak and utility: {said}")
 
 
-def _scale(findings: Sequence[Finding], limits: set[float]) -> Scale:
+def _scale(findings: Sequence[Finding], limits: set[float]) -> AxisRange:
     worst = [one.leak.changes[0] for one in findings]
     known = [min(end, _MOST) for one in worst for end in (one.odds_interval.low, one.odds) if end < math.inf]
     most = 3 * max([*known, *limits], default=1.0)
     ends = [*known, *(min(one.odds_interval.high, most) for one in worst)]
-    return Scale.of_folds([*(max(end, _LEAST) for end in ends), *limits])
+    return AxisRange.of_folds([*(max(end, _LEAST) for end in ends), *limits])
 
 
-def _names(measured: Sequence[tuple[int, Finding, str]], scale: Scale) -> dict[tuple[float, float, str], list[int]]:
+def _names(measured: Sequence[tuple[int, Finding, str]], scale: AxisRange) -> dict[tuple[float, float, str], list[int]]:
     """Return where the numbers of the releases are written; those of spots that overlap share a place."""
     names: dict[tuple[float, float, str], list[int]] = {}
     for number, one, _ in measured:
@@ -66,7 +66,7 @@ def _names(measured: Sequence[tuple[int, Finding, str]], scale: Scale) -> dict[t
     return names
 
 
-def _spot(finding: Finding, tone: str, scale: Scale) -> str:
+def _spot(finding: Finding, tone: str, scale: AxisRange) -> str:
     worst, x = finding.leak.changes[0], _x(finding.utility.kept)
     low, high, y = (_y(odds, scale) for odds in (worst.odds_interval.low, worst.odds_interval.high, worst.odds))
     whisker = f'<line class="whisker" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>'
@@ -78,5 +78,5 @@ def _x(share: float) -> float:
     return round(_LEFT + 14 + share * (_WIDTH - _LEFT - _RIGHT - 28), 1)
 
 
-def _y(odds: float, scale: Scale) -> float:
+def _y(odds: float, scale: AxisRange) -> float:
     return round(_TOP + (1 - scale.place(odds)) * (_HEIGHT - _TOP - _BOTTOM), 1)

@@ -31,7 +31,7 @@ from tacit.server.records import (
     LeaderboardPlace,
     Registration,
     RemainingSubmissions,
-    Score,
+    ScoredSubmission,
     SubmissionFlag,
     Team,
     may_see,
@@ -98,7 +98,7 @@ OwnTeam = Annotated[Team, Depends(_team)]
 Visible = Annotated[Competition, Depends(_insider)]
 Running = Annotated[ReplayRunner, Depends(_replays)]
 
-_SCORE = TypeAdapter(Score)
+_SCORE = TypeAdapter(ScoredSubmission)
 
 
 def _for_anyone(routes: APIRouter) -> None:
@@ -129,7 +129,7 @@ def _for_anyone(routes: APIRouter) -> None:
         return engine.leaderboard(found.slug)
 
     @routes.get("/competitions/{slug}/history", summary="Released scores over time")
-    def history(found: Visible, engine: Served) -> list[Score]:
+    def history(found: Visible, engine: Served) -> list[ScoredSubmission]:
         # an id lets its holder ask for a score again: it is for its own team
         return [replace(score, id="") for score in engine.history(found.slug)]
 
@@ -199,7 +199,7 @@ def _for_teams(routes: APIRouter) -> None:
         "/competitions/{slug}/submissions",
         summary="Submit predictions and get a score",
         status_code=201,
-        response_model=Score,
+        response_model=ScoredSubmission,
         openapi_extra=DESCRIPTION,
     )
     async def submit(request: Request, slug: str) -> Response:
@@ -209,7 +209,7 @@ def _for_teams(routes: APIRouter) -> None:
         return Response(_SCORE.dump_json(score, by_alias=True), status_code=201, media_type="application/json")
 
     @routes.get("/competitions/{slug}/submissions", summary="The team's released scores")
-    def own_scores(team: OwnTeam, engine: Served) -> tuple[Score, ...]:
+    def own_scores(team: OwnTeam, engine: Served) -> tuple[ScoredSubmission, ...]:
         return engine.own_scores(team)
 
     @routes.get("/competitions/{slug}/budget", summary="What is left of the team's submissions")

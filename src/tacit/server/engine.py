@@ -27,7 +27,7 @@ from tacit.server.inspection import SubmissionInspector
 from tacit.server.joining import check_room, find_invited, insert_team, reserve
 from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.limits import RequestRate
-from tacit.server.records import Competition, FinalPlace, Registration, Score, Team
+from tacit.server.records import Competition, FinalPlace, Registration, ScoredSubmission, Team
 from tacit.server.reservation import labels_budget, scores_reserved
 from tacit.server.schema import COMPETITION, INVITE
 from tacit.server.settings import ServerSettings
@@ -141,7 +141,7 @@ class ScoringEngine(TokenAccess):
         self._known[hash_token(token)] = team
         return Registration(team=team, token=token)
 
-    def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[Score]:
+    def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[ScoredSubmission]:
         """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk.
 
         Parameters

@@ -17,7 +17,7 @@ from tacit.server.engine import ScoringEngine
 from tacit.server.multipart import read_upload
 from tacit.server.payloads import PredictionsRequest
 from tacit.server.prediction_file import PredictionReader
-from tacit.server.records import Score, Team
+from tacit.server.records import ScoredSubmission, Team
 
 __all__ = ["DESCRIPTION", "read_predictions", "take_submission"]
 
@@ -57,7 +57,7 @@ DESCRIPTION: dict[str, Any] = {
 """What OpenAPI says of a submission; the handler reads the body itself, piece by piece."""
 
 
-async def take_submission(request: Request, team: Team, engine: ScoringEngine) -> Score:
+async def take_submission(request: Request, team: Team, engine: ScoringEngine) -> ScoredSubmission:
     """Read, check, measure and queue a submission; return its score when it is on disk."""
     board = engine.board(team.competition)  # read once, then kept
     predictions, _ = await read_predictions(request, board, engine)

@@ -36,7 +36,7 @@ async def read_parts(
     if kind != b"multipart/form-data" or not boundary:
         raise InvalidInput("an upload must be multipart/form-data with a boundary")
     try:
-        parser = MultipartParser(boundary, _Parts(open_part).callbacks())  # type: ignore[arg-type]
+        parser = MultipartParser(boundary, _PartCallbacks(open_part).callbacks())  # type: ignore[arg-type]
         async for piece in stream:
             parser.write(piece)
         parser.finalize()
@@ -79,7 +79,7 @@ async def read_upload(
     return fields
 
 
-class _Parts:
+class _PartCallbacks:
     """Callbacks of the parser."""
 
     def __init__(self, open_part: Callable[[str, bool], Take]) -> None:

@@ -17,7 +17,7 @@ from tacit.server.records import (
     LabelSpend,
     LeaderboardPlace,
     RemainingSubmissions,
-    Score,
+    ScoredSubmission,
     SubmissionFlag,
     Team,
 )
@@ -50,7 +50,7 @@ class CompetitionReader:
         left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
         return RemainingSubmissions(total=total, today=left)
 
-    def own_scores(self, team: Team) -> tuple[Score, ...]:
+    def own_scores(self, team: Team) -> tuple[ScoredSubmission, ...]:
         """Return the team's released scores, oldest first."""
         with self._database.reading() as connection:
             return standings.scores(connection, SUBMISSION.c.team == team.id)
@@ -86,7 +86,7 @@ class CompetitionReader:
                 connection, competition["id"], lower=self._rules(competition).plan.metric.lower_is_better
             )
 
-    def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
+    def history(self, slug: str, *, most: int = 10_000) -> tuple[ScoredSubmission, ...]:
         """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot."""
         with self._database.reading() as connection:
             competition = find(connection, slug)

@@ -20,7 +20,7 @@ __all__ = [
     "LeaderboardPlace",
     "Registration",
     "RemainingSubmissions",
-    "Score",
+    "ScoredSubmission",
     "SubmissionFlag",
     "Team",
     "may_see",
@@ -118,7 +118,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class ScoredSubmission:
     """One scored submission, as its team sees it: what was released and nothing finer.
 
     Parameters

@@ -6,14 +6,16 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from tacit.server.records import FinalPlace, LeaderboardPlace, Score, SubmissionFlag
+from tacit.server.records import FinalPlace, LeaderboardPlace, ScoredSubmission, SubmissionFlag
 from tacit.server.schema import FINAL, FLAG, SUBMISSION, TEAM
 from tacit.server.submission import score_of
 
 __all__ = ["best_submissions", "final", "flags", "last_numbers", "leaderboard", "ranks", "scores"]
 
 
-def scores(connection: Connection, *conditions: ColumnElement[bool], most: int = 1_000_000) -> tuple[Score, ...]:
+def scores(
+    connection: Connection, *conditions: ColumnElement[bool], most: int = 1_000_000
+) -> tuple[ScoredSubmission, ...]:
     """Return released scores, oldest first, the newest ``most``."""
     query = (
         select(SUBMISSION, TEAM.c.name)
@@ -26,7 +28,9 @@ def scores(connection: Connection, *conditions: ColumnElement[bool], most: int =
     return tuple(score_of(row, team=row["name"]) for row in reversed(rows))
 
 
-def best_submissions(connection: Connection, competition: int, *, lower: bool) -> list[tuple[int, str, Score, int]]:
+def best_submissions(
+    connection: Connection, competition: int, *, lower: bool
+) -> list[tuple[int, str, ScoredSubmission, int]]:
     """Return each team's id, name, best released score (the first of equal ones) and count, best first."""
     sign = SUBMISSION.c.released if lower else -SUBMISSION.c.released
     place = func.row_number().over(partition_by=SUBMISSION.c.team, order_by=(sign, SUBMISSION.c.number))

@@ -25,7 +25,7 @@ from tacit.server.board import CompetitionBoard, stored
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.server.key import ServerKey
-from tacit.server.records import Score
+from tacit.server.records import ScoredSubmission
 from tacit.server.schema import COMPETITION, PREDICTION, SUBMISSION, TEAM
 from tacit.server.settings import ServerSettings
 
@@ -47,7 +47,7 @@ class Submission:
     predictions: NDArray[np.float64] = field(repr=False)
     measurement: Measurement
     board: CompetitionBoard
-    answer: Future[Score] = field(default_factory=Future, repr=False)
+    answer: Future[ScoredSubmission] = field(default_factory=Future, repr=False)
 
 
 class SubmissionWriter:
@@ -73,7 +73,7 @@ class SubmissionWriter:
         """Whether nothing waits and nothing came lately."""
         return self._queue.empty() and monotonic() - self._last > _QUIET
 
-    def put(self, submission: Submission) -> Future[Score]:
+    def put(self, submission: Submission) -> Future[ScoredSubmission]:
         """Queue a submission; its answer is set when it is on disk, or refused."""
         if self._closed:
             raise Unavailable("the server is shutting down; nothing was scored, try again later")
@@ -114,7 +114,7 @@ class SubmissionWriter:
             failure.__cause__ = error
             outcomes = [failure] * len(batch)
         for submission, outcome in zip(batch, outcomes, strict=True):
-            if isinstance(outcome, Score):
+            if isinstance(outcome, ScoredSubmission):
                 submission.answer.set_result(outcome)
             else:
                 submission.answer.set_exception(outcome)
@@ -140,9 +140,9 @@ class _SubmissionGroup:
         self._contents: list[dict[str, Any]] = []
         self._changed: set[int] = set()
 
-    def decide(self) -> list[Score | Exception]:
+    def decide(self) -> list[ScoredSubmission | Exception]:
         """Decide all in order, then write all."""
-        outcomes: list[Score | Exception] = []
+        outcomes: list[ScoredSubmission | Exception] = []
         for submission in self._batch:
             try:
                 outcomes.append(self._decide(submission))
@@ -151,7 +151,7 @@ class _SubmissionGroup:
         self._write()
         return outcomes
 
-    def _decide(self, submission: Submission) -> Score:
+    def _decide(self, submission: Submission) -> ScoredSubmission:
         team = self._teams.get(submission.team)
         if team is None:
             raise NotFound("this team is no longer known")
@@ -191,7 +191,9 @@ class _SubmissionGroup:
         except BudgetExceeded as spent:
             raise BudgetSpent(str(spent)) from None
 
-    def _record(self, submission: Submission, team: Mapping[Any, Any], answer: Answer, *, charged: bool) -> Score:
+    def _record(
+        self, submission: Submission, team: Mapping[Any, Any], answer: Answer, *, charged: bool
+    ) -> ScoredSubmission:
         row = {
             "team": submission.team,
             "number": team["used"],
@@ -304,9 +306,9 @@ def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int
     return int(connection.execute(made).scalar_one())
 
 
-def score_of(row: Mapping[Any, Any], *, team: str) -> Score:
+def score_of(row: Mapping[Any, Any], *, team: str) -> ScoredSubmission:
     """Return a stored submission as its team sees it."""
-    return Score(
+    return ScoredSubmission(
         id=row["key"],
         team=team,
         number=row["number"],

@@ -3,7 +3,7 @@
 from tacit.bags.learners.additive import AdditiveModel
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration
-from tacit.bags.learners.parts import MLP, Cross, ModelPart, Module, Tree
+from tacit.bags.learners.parts import MLP, BoostedTrees, FeatureCross, ModelPart, TorchModule
 from tacit.bags.learners.penalty import NoiseRidge, Penalty, Ridge
 from tacit.bags.learners.random_bags import (
     EasyLabels,
@@ -16,17 +16,17 @@ __all__ = [
     "MLP",
     "AdditiveModel",
     "BatchTraining",
+    "BoostedTrees",
     "Calibration",
-    "Cross",
     "CrossSolver",
     "EasyLabels",
+    "FeatureCross",
     "Lbfgs",
     "ModelPart",
-    "Module",
     "NoiseRidge",
     "Penalty",
     "RandomBagModel",
     "Ridge",
-    "Tree",
+    "TorchModule",
     "UnbiasedObjective",
 ]

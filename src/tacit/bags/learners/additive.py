@@ -14,7 +14,7 @@ from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.core import CoreModel
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration, Predictor
-from tacit.bags.learners.parts import Cross, ModelPart, check_parts
+from tacit.bags.learners.parts import FeatureCross, ModelPart, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.training import AdditiveFit, BatchTraining
 from tacit.bags.losses import SemilinearLoss
@@ -47,7 +47,8 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     loss
         The loss; None takes the release's, and another is rejected: its T(y) was not added up.
     parts
-        :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross per partition.
+        :class:`FeatureCross`, :class:`BoostedTrees`, :class:`MLP` or :class:`TorchModule` objects; None makes one cross
+        per partition.
     penalty
         Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
         maximum likelihood fit.
@@ -125,7 +126,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
             Called with (steps done, steps in all) while trees grow or a network trains.
         """
         loss = self._loss_of(release)
-        parts = check_parts(self.parts or [Cross(partition.columns) for partition in release.partitions])
+        parts = check_parts(self.parts or [FeatureCross(partition.columns) for partition in release.partitions])
         cells = cells_of(parts, release.partitions)
         solver = self.solver or (BatchTraining() if any(part.needs_torch for part in parts) else Lbfgs())
         self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.forest import ColumnCodes
-from tacit.bags.partition import Feature, Partition
+from tacit.bags.partition import KeyColumn, Partition
 from tacit.bags.partition.bags import read_columns
 from tacit.data import open_table
 from tacit.data.names import check_present
@@ -43,7 +43,7 @@ class EncodedRows:
 
 def vocabulary(cells: Sequence[PartCells]) -> tuple[ColumnCodes, ...]:
     """Return the columns that parts see, with all values that any of their partitions has in its keys."""
-    found: dict[Feature, list[pa.Array]] = {}
+    found: dict[KeyColumn, list[pa.Array]] = {}
     for one in cells:
         keys = one.domain.keys
         if one.domain.other is not None:

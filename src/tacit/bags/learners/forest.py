@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from tacit.bags.learners.cells import PartCells
-from tacit.bags.learners.parts import Tree
+from tacit.bags.learners.parts import BoostedTrees
 from tacit.bags.learners.penalty import Penalty
-from tacit.bags.partition import Feature
+from tacit.bags.partition import KeyColumn
 
 __all__ = ["ColumnCodes", "Forest", "ForestGrower", "GrownTree"]
 
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 class ColumnCodes:
     """A column's values as numbers 0, 1, ...; -1 for a value that no bag has."""
 
-    feature: Feature
+    feature: KeyColumn
     values: pa.Array
 
     def encode(self, rows: pa.Table) -> Ints:
@@ -73,7 +73,7 @@ class Forest:
 class ForestGrower:
     """The trees of one part while they grow, on the cells of the part."""
 
-    def __init__(self, part: Tree, cells: PartCells) -> None:
+    def __init__(self, part: BoostedTrees, cells: PartCells) -> None:
         keys = cells.domain.keys
         self.part, self.cells = part, cells
         self.columns = tuple(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tacit.bags.learners.additive import AdditiveModel
-from tacit.bags.learners.parts import Tree
+from tacit.bags.learners.parts import BoostedTrees
 from tacit.bags.learners.random_bags import RandomBagModel
 from tacit.bags.methods import Crosses, LearnMethod, Linear
 from tacit.bags.partition import BagTotals
@@ -113,7 +113,7 @@ def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
     return chosen
 
 
-def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[Tree] | None = None) -> Model:
+def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[BoostedTrees] | None = None) -> Model:
     """Train a weight per bag, or other parts."""
     if given.features:
         raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
@@ -122,7 +122,7 @@ def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[Tre
 
 def train_trees(method: LearnMethod, given: _TrainingInputs) -> Model:
     """Train trees on each partition."""
-    return train_crosses(method, given, parts=[Tree(part.columns) for part in given.totals.partitions])
+    return train_crosses(method, given, parts=[BoostedTrees(part.columns) for part in given.totals.partitions])
 
 
 def train_linear(_: LearnMethod, given: _TrainingInputs) -> Model:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tacit.bags.learners.part_networks import PartInputs
 
-__all__ = ["MLP", "Cross", "ModelPart", "Module", "Tree", "check_parts"]
+__all__ = ["MLP", "BoostedTrees", "FeatureCross", "ModelPart", "TorchModule", "check_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ModelPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Cross(ModelPart):
+class FeatureCross(ModelPart):
     """A linear cross: one weight for each combination of values, that is an embedding table."""
 
     by_cell: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class Cross(ModelPart):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(ModelPart):
+class BoostedTrees(ModelPart):
     """Boosted decision trees on a few columns; splits and leaves come from bag totals, exactly as from labels.
 
     Parameters
@@ -146,7 +146,7 @@ class MLP(ModelPart):
 
 
 @dataclass(frozen=True, slots=True)
-class Module(ModelPart):
+class TorchModule(ModelPart):
     """Any torch module on the codes of its columns; parts that are given the same module share its parameters.
 
     Parameters
@@ -162,8 +162,8 @@ class Module(ModelPart):
     >>> def build(sizes, targets):
     ...     import torch
     ...     return torch.nn.Embedding(sizes[0] + 1, targets)
-    >>> str(Module(("city",), build=build))
-    'Module(city)'
+    >>> str(TorchModule(("city",), build=build))
+    'TorchModule(city)'
     """
 
     needs_torch: ClassVar[bool] = True
@@ -187,5 +187,7 @@ def check_parts(parts: Sequence[ModelPart]) -> tuple[ModelPart, ...]:
         raise InvalidInput("must have at least one part, got none", field="parts")
     for part in parts:
         if not isinstance(part, ModelPart):
-            raise InvalidInput(f"must be Cross, Tree, MLP or Module objects, got {part!r}", field="parts")
+            raise InvalidInput(
+                f"must be FeatureCross, BoostedTrees, MLP or TorchModule objects, got {part!r}", field="parts"
+            )
     return tuple(parts)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from tacit.bags.plan import Plan
     from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["Curated"]
+__all__ = ["CuratedMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curated(Choice):
+class CuratedMechanism(Choice):
     """Group rows by the values of ``by``, and add noise of the plan's epsilon to the label totals.
 
     Unit label: neighbors differ in one row's label; features, keys and counts of bags are public. Unit record:

@@ -17,8 +17,8 @@ from tacit.bags.mechanisms.noise import TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.mechanisms.selection import choice_noise, choose_sets
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import Curation
-from tacit.bags.partition import BagTotals, Feature, as_features
+from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.partition import BagTotals, KeyColumn, as_features
 from tacit.data.names import check_present
 from tacit.data.queries import column_of
 from tacit.data.view import TableView
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedPartitions", "curate", "state_guarantee"]
 
-FeatureSet = tuple[Feature, ...]
+FeatureSet = tuple[KeyColumn, ...]
 
 
 def curate(
     table: object,
     *,
-    by: Sequence[str | Feature | Sequence[str | Feature]],
+    by: Sequence[str | KeyColumn | Sequence[str | KeyColumn]],
     label: str,
     loss: SemilinearLoss,
     edges: Mapping[str, Sequence[float]] | None = None,
@@ -114,9 +114,9 @@ def curate(
     ...              rng=np.random.default_rng(0)))
     2 bags of 1 partition by discrete_laplace: epsilon 1 for one label; seeded, so the noise hides nothing ...
     """
-    sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | Feature) else by))
+    sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | KeyColumn) else by))
     check_feature_sets([[one.name for one in features] for features in sets], label=label, edges=edges or ())
-    curation = Curation(
+    curation = TotalsCuration(
         measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
         noise=noise,
         unit=unit,
@@ -196,9 +196,9 @@ def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     return replace(stated, epsilon=plan.epsilon, loss=None).for_group(rows=plan.rows_per_person)
 
 
-def _curation(plan: Plan, loss: SemilinearLoss) -> Curation:
+def _curation(plan: Plan, loss: SemilinearLoss) -> TotalsCuration:
     noise = None if plan.epsilon is None else noise_of_budget(_split(plan)[1], delta=plan.delta)
-    return Curation(
+    return TotalsCuration(
         measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
         noise=noise,
         unit=plan.protected,
@@ -223,7 +223,7 @@ def _group(
     rows: TableView | ibis.Table,
     sets: Sequence[FeatureSet],
     label: str,
-    curation: Curation,
+    curation: TotalsCuration,
     progress: Progress | None,
 ) -> tuple[int, list[GroupedRows]]:
     """Return how many rows there are, and the bags of each feature set, ready for noise."""
@@ -246,12 +246,12 @@ def _group(
     return count, grouped
 
 
-def _feature(name: str, plan: Plan, rows: TableView | ibis.Table) -> Feature:
+def _feature(name: str, plan: Plan, rows: TableView | ibis.Table) -> KeyColumn:
     """A key column of a plan; declared values are read as the column's kind, numbers or text."""
     edges, words = plan.edges.get(name), plan.categories.get(name)
     if words is None:
-        return Feature(name, edges=edges)
-    return Feature(name, edges=edges, values=_numbers(name, words) if column_of(rows, name).is_number else words)
+        return KeyColumn(name, edges=edges)
+    return KeyColumn(name, edges=edges, values=_numbers(name, words) if column_of(rows, name).is_number else words)
 
 
 def _numbers(name: str, words: Sequence[str]) -> tuple[float, ...]:

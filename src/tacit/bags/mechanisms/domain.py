@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.partition.bags import look_up
-from tacit.bags.partition.feature import Feature
+from tacit.bags.partition.feature import KeyColumn
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["fill_domain"]
@@ -43,7 +43,7 @@ def fill_domain(grouped: GroupedRows) -> GroupedRows:
     return GroupedRows(features=grouped.features, keys=pa.concat_tables([keys, empty]), counts=counts, sums=sums)
 
 
-def _declared(feature: Feature) -> Sequence[Any]:
+def _declared(feature: KeyColumn) -> Sequence[Any]:
     if feature.buckets is not None:
         return [None, *range(feature.buckets)]
     if feature.values is None:
@@ -55,7 +55,7 @@ def _declared(feature: Feature) -> Sequence[Any]:
     return [None, *feature.values]
 
 
-def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[Feature]) -> pa.Table:
+def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[KeyColumn]) -> pa.Table:
     """Every combination, in the declared type: the column's own type reveals whether a fraction or a gap occurs."""
     columns = zip(*product(*vocabularies), strict=True)
     return pa.table(
@@ -66,7 +66,7 @@ def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[Feature]
     )
 
 
-def _type_of(feature: Feature) -> pa.DataType:
+def _type_of(feature: KeyColumn) -> pa.DataType:
     if feature.values is None:
         return pa.int64()
     try:
@@ -91,5 +91,5 @@ def _find(grouped: GroupedRows, keys: pa.Table) -> NDArray[np.int64]:
         elif pa.types.is_integer(column.type) and pa.types.is_floating(kind):
             column = column.cast(kind, safe=False)
         columns[feature.name] = column
-    plain = tuple(Feature(feature.name) for feature in grouped.features)
+    plain = tuple(KeyColumn(feature.name) for feature in grouped.features)
     return np.where(fits, look_up(pa.table(columns), keys, plain), -1)

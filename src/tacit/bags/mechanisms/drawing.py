@@ -25,7 +25,7 @@ from tacit.privacy.rounding import check_count, check_delta
 if TYPE_CHECKING:
     import ibis
 
-    from tacit.bags.mechanisms.random import Random
+    from tacit.bags.mechanisms.random import RandomMechanism
     from tacit.bags.plan import Plan
 
 __all__ = ["PreparedDraw", "RandomDraw", "draw", "draw_labels", "joined_queries", "noisy_means"]
@@ -128,7 +128,7 @@ class RandomDraw:
             )
 
     @classmethod
-    def of_plan(cls, plan: Plan, mechanism: Random, loss: SemilinearLoss) -> RandomDraw:
+    def of_plan(cls, plan: Plan, mechanism: RandomMechanism, loss: SemilinearLoss) -> RandomDraw:
         """Return how a plan's bags are drawn."""
         noise = None if plan.epsilon is None else noise_of_budget(plan.epsilon, delta=plan.delta)
         return cls(

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.mechanisms.measure import GridStatistic
-from tacit.bags.partition.feature import Feature
+from tacit.bags.partition.feature import KeyColumn
 from tacit.data import open_table, read_rows
 from tacit.data.classes import missing_labels
 from tacit.data.csv_file import fault
@@ -51,7 +51,7 @@ def open_rows(table: Any) -> Iterator[TableView | ibis.Table]:  # noqa: ANN401
 class GroupedRows:
     """The exact bags of one partition, which are private."""
 
-    features: tuple[Feature, ...]  # what the rows are grouped by
+    features: tuple[KeyColumn, ...]  # what the rows are grouped by
     keys: pa.Table  # one row per bag, sorted, missing values last
     counts: NDArray[np.int64]  # rows in each bag
     sums: NDArray[np.float64]  # the sum of T(y) in each bag, in steps where the measure has a grid
@@ -77,7 +77,7 @@ def check_labels(table: TableView | ibis.Table, *, label: str, measure: GridStat
 
 
 def group_rows(
-    table: TableView | ibis.Table, *, features: tuple[Feature, ...], label: str, measure: GridStatistic
+    table: TableView | ibis.Table, *, features: tuple[KeyColumn, ...], label: str, measure: GridStatistic
 ) -> GroupedRows:
     """Return the bags of one partition by one query: Algorithm 1 of the paper, empty bags left out.
 
@@ -108,7 +108,7 @@ def _sorted(found: pa.Table, keys: list[str]) -> pa.Table:
     """Keys in the types of a release, and bags in the order of their keys: engines have collations of their own."""
     for key in keys:
         at = found.column_names.index(key)
-        found = found.set_column(at, key, Feature(key).codes(found[key]))
+        found = found.set_column(at, key, KeyColumn(key).codes(found[key]))
     order = pc.sort_indices(found, sort_keys=[(key, "ascending") for key in keys])
     return found.take(order).combine_chunks()
 

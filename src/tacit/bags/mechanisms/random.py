@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tacit.bags.plan import Plan
     from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["Random"]
+__all__ = ["RandomMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Random(Choice):
+class RandomMechanism(Choice):
     """Draw bags of equal size at random, and release the mean label of each, with noise of the plan's epsilon.
 
     Unit: one row's label. Which rows are in which bag is public and drawn without looking at labels. Not protected:

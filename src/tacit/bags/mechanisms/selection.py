@@ -15,7 +15,7 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise, TotalsQuery
-from tacit.bags.partition import Feature, as_features
+from tacit.bags.partition import KeyColumn, as_features
 from tacit.bags.partition.bags import number_keys
 from tacit.data import read_rows
 from tacit.data.names import check_present
@@ -38,7 +38,7 @@ _PUBLIC = "the features of all rows are public"
 class ChosenSets:
     """Feature sets that were chosen under noise, best first, and what the choice cost."""
 
-    sets: tuple[tuple[Feature, ...], ...]
+    sets: tuple[tuple[KeyColumn, ...], ...]
     guarantee: Guarantee
     seeded: bool
 
@@ -50,7 +50,7 @@ class ChosenSets:
 def choose_sets(
     table: object,
     *,
-    candidates: Sequence[str | Feature | Sequence[str | Feature]],
+    candidates: Sequence[str | KeyColumn | Sequence[str | KeyColumn]],
     sets: int,
     label: str,
     loss: SemilinearLoss,
@@ -191,7 +191,7 @@ def _sums(values: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int6
     return result
 
 
-def _read(rows: TableView | ibis.Table, options: Sequence[tuple[Feature, ...]], label: str) -> pa.Table:
+def _read(rows: TableView | ibis.Table, options: Sequence[tuple[KeyColumn, ...]], label: str) -> pa.Table:
     names = list(dict.fromkeys(feature.name for features in options for feature in features))
     for name in names:
         check_present(name, rows.columns, argument="candidates")
@@ -202,7 +202,7 @@ def _read(rows: TableView | ibis.Table, options: Sequence[tuple[Feature, ...]], 
     return read_rows(rows, columns=[*names, label])
 
 
-def _bags_of(rows: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
+def _bags_of(rows: pa.Table, features: tuple[KeyColumn, ...]) -> NDArray[np.int64]:
     """For each row the number of its bag."""
     return number_keys(pa.table({feature.name: feature.codes(rows[feature.name]) for feature in features}))
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.bags.partition.feature import Feature
+from tacit.bags.partition.feature import KeyColumn
 from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
@@ -46,13 +46,13 @@ class Partition:
 
     Examples
     --------
-    >>> partition = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", None]}),
+    >>> partition = Partition(features=(KeyColumn("city"),), keys=pa.table({"city": ["bonn", None]}),
     ...                       counts=np.array([3, 1]), totals=np.array([[2.0], [0.0]]))
     >>> len(partition), partition.columns, partition.means.tolist()
     (2, ('city',), [[0.6666666666666666], [0.0]])
     """
 
-    features: tuple[Feature, ...]
+    features: tuple[KeyColumn, ...]
     keys: pa.Table
     counts: NDArray[np.int64] | NDArray[np.float64]
     totals: NDArray[np.float64]
@@ -147,7 +147,7 @@ def number_keys(keys: pa.Table) -> NDArray[np.int64]:
     return number
 
 
-def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
+def look_up(rows: pa.Table, keys: pa.Table, features: tuple[KeyColumn, ...]) -> NDArray[np.int64]:
     """Return for each row the number of the key that it equals, or -1."""
     if not keys.num_rows:
         return np.full(rows.num_rows, -1, dtype=np.int64)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tacit.data.queries import SqlColumn, SqlValue, float_literal, is_number
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["COUNT", "TOTAL", "Feature", "as_features"]
+__all__ = ["COUNT", "TOTAL", "KeyColumn", "as_features"]
 
 COUNT = "bag_count"
 """The column of a partition's file that holds the number of rows of each bag."""
@@ -30,7 +30,7 @@ _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class KeyColumn:
     """A key column: categorical, or numeric and cut at public edges.
 
     With edges e_1 < ... < e_k a value v falls into bucket #{j: e_j <= v}: bucket 0 lies below e_1, bucket k begins
@@ -48,9 +48,9 @@ class Feature:
 
     Examples
     --------
-    >>> Feature("age", edges=(18, 65)).codes(pa.array([17, 18, 65, None])).to_pylist()
+    >>> KeyColumn("age", edges=(18, 65)).codes(pa.array([17, 18, 65, None])).to_pylist()
     [0, 1, 2, None]
-    >>> Feature("city").codes(pa.array(["b", None, "a"])).to_pylist()
+    >>> KeyColumn("city").codes(pa.array(["b", None, "a"])).to_pylist()
     ['b', None, 'a']
     """
 
@@ -134,13 +134,13 @@ class Feature:
 
 
 def as_features(
-    names: str | Feature | Sequence[str | Feature], *, edges: Mapping[str, Sequence[float]] | None = None
-) -> tuple[Feature, ...]:
+    names: str | KeyColumn | Sequence[str | KeyColumn], *, edges: Mapping[str, Sequence[float]] | None = None
+) -> tuple[KeyColumn, ...]:
     """Return a feature set given as names or features, with the edges that are declared for its columns."""
-    given = [names] if isinstance(names, str | Feature) else list(names)
+    given = [names] if isinstance(names, str | KeyColumn) else list(names)
     cuts = edges or {}
     made = tuple(
-        one if isinstance(one, Feature) else Feature(one, edges=tuple(cuts[one]) if one in cuts else None)
+        one if isinstance(one, KeyColumn) else KeyColumn(one, edges=tuple(cuts[one]) if one in cuts else None)
         for one in given
     )
     if not made:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.bags.partition.bags import Partition
-from tacit.bags.partition.feature import COUNT, TOTAL, Feature
+from tacit.bags.partition.feature import COUNT, TOTAL, KeyColumn
 from tacit.bags.partition.random_bags import RandomBags
 from tacit.privacy.errors import InvalidRelease
 
@@ -21,7 +21,7 @@ _ROW, _LABEL = "row_", "label_"
 def partition_of(table: pa.Table, described: Mapping[str, Any]) -> Partition:
     """Return the partition that a table and its description hold, or raise if they do not fit."""
     features = tuple(
-        Feature(one["name"], edges=one["edges"], values=one.get("values")) for one in described["features"]
+        KeyColumn(one["name"], edges=one["edges"], values=one.get("values")) for one in described["features"]
     )
     totals = [f"{TOTAL}{k}" for k in range(described["targets"])]
     names = [feature.name for feature in features]

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from tacit.cli.listing import Listing
+from tacit.cli.listing import CommandListing
 from tacit.cli.options import AsJson
 from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
 from tacit.cli.server.create_options import PARAMETERS, RULES
@@ -18,7 +18,7 @@ from tacit.cli.server.create_options import PARAMETERS, RULES
 __all__ = ["host"]
 
 host = typer.Typer(
-    cls=Listing,
+    cls=CommandListing,
     no_args_is_help=True,
     help="Run competitions on a scoring server: create them, invite teams, see what happens.",
 )

@@ -13,7 +13,7 @@ from tacit.labels.fitting.model import FittedModel, Weights, fit_soft, fresh_cop
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Denoise", "Forward", "Likelihoods", "NoCorrection", "NoisyLabels"]
+__all__ = ["DenoisingRule", "ForwardCorrection", "LikelihoodTargets", "NoCorrection", "NoisyLabels"]
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class NoisyLabels:
     sample_weight: Weights = None
 
 
-class Denoise(Protocol):
+class DenoisingRule(Protocol):
     """A way to make training targets, a distribution over classes per row, from the released labels.
 
     A method ``fit(estimator, X, targets, *, sample_weight, rng)`` trains on them, where it is not to be ``fit_soft``; a
@@ -58,7 +58,7 @@ class NoCorrection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forward:
+class ForwardCorrection:
     """The posterior of each true label: a model's probabilities for the row times the mechanism's likelihood.
 
     Each round predicts every row from models that its label did not reach, directly or through another row's target
@@ -117,12 +117,12 @@ class Forward:
 
 
 @dataclass(frozen=True, slots=True)
-class Likelihoods:
+class LikelihoodTargets:
     """Each released label as its likelihood under every true label, for an estimator that learns from that.
 
     That is an estimator with a method ``fit_likelihoods``, as ``TorchClassifier`` has: forward correction as
-    published, at the cost of one training. :class:`Forward` seeks the same minimizer with any estimator, at several;
-    networks learn far less that way, since each of its models sees part of the rows.
+    published, at the cost of one training. :class:`ForwardCorrection` seeks the same minimizer with any estimator, at
+    several; networks learn far less that way, since each of its models sees part of the rows.
 
     References
     ----------
@@ -133,8 +133,8 @@ class Likelihoods:
         """Reject an estimator that cannot learn from likelihoods, before anything is charged."""
         if not hasattr(estimator, "fit_likelihoods"):
             raise InvalidInput(
-                f"denoise=Likelihoods() needs an estimator with fit_likelihoods, got {estimator!r}; "
-                "use a TorchClassifier, or denoise=Forward()"
+                f"denoise=LikelihoodTargets() needs an estimator with fit_likelihoods, got {estimator!r}; "
+                "use a TorchClassifier, or denoise=ForwardCorrection()"
             )
 
     def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002

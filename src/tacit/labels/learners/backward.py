@@ -14,18 +14,18 @@ from tacit.labels.fitting.model import fit_soft
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Backward"]
+__all__ = ["BackwardCorrection"]
 
 _TRIAL_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Backward:
+class BackwardCorrection:
     """Weigh each class c of a row by (T^-1)[z, c]: the expected loss is then the loss on the true labels.
 
     For randomized response (T^-1)[z, c] = (1[c = z] - q)/(pi - q), with pi the probability of the true label and q of
     any other: negative for every class but the released one, and summing to 1 over the classes. Unbiased, where
-    :class:`Forward` is not, and noisier: the weights grow like 1/epsilon.
+    :class:`ForwardCorrection` is not, and noisier: the weights grow like 1/epsilon.
 
     Negative weights make sense where training adds up a loss over rows, as in linear models, boosted trees and
     networks. Refused before anything is charged: estimators without ``sample_weight``, those that raise on negative
@@ -43,7 +43,8 @@ class Backward:
             raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
             raise InvalidInput(
-                f"denoise=Backward() needs an estimator with sample_weight, got {estimator!r}; use Forward()"
+                f"denoise=BackwardCorrection() needs an estimator with sample_weight, got {estimator!r}; "
+                "use ForwardCorrection()"
             )
         if not hasattr(estimator, "fit_targets"):  # a network takes the weights unchanged
             _try_out(estimator, columns=X.shape[1], classes=classes)
@@ -60,7 +61,9 @@ class Backward:
 
 
 def _refused() -> InvalidInput:
-    return InvalidInput("denoise=Backward() needs randomized response over all classes; use Forward()")
+    return InvalidInput(
+        "denoise=BackwardCorrection() needs randomized response over all classes; use ForwardCorrection()"
+    )
 
 
 def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: ANN401
@@ -76,4 +79,6 @@ def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: AN
 
     signed, cut = scores(np.where(released, 1.5, -0.5 / (classes - 1)), 1.0), scores(released.astype(np.float64), 1.5)
     if signed.shape == cut.shape and np.allclose(signed, cut):
-        raise InvalidInput(f"must take negative weights, {estimator!r} ignores them; use Forward()", field="estimator")
+        raise InvalidInput(
+            f"must take negative weights, {estimator!r} ignores them; use ForwardCorrection()", field="estimator"
+        )

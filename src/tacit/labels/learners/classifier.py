@@ -14,11 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.data.classes import Classes
-from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
+from tacit.labels.fitting.denoise import DenoisingRule, ForwardCorrection, LikelihoodTargets, NoisyLabels
 from tacit.labels.fitting.model import FittedModel, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.released import RandomizedLabels, release_of
-from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
+from tacit.labels.learners.retrain import RetrainingReport, RetrainingRule, SkipIfCollapsed
 from tacit.labels.learners.terms import (
     REPRESENTATION,
     WEIGHTS,
@@ -67,8 +67,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         the guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer
         would be given the true ones.
     denoise
-        How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
-        estimators. :class:`NoCorrection` trains on them unchanged.
+        How released labels become targets; default :class:`LikelihoodTargets` for networks, :class:`ForwardCorrection`
+        for other estimators. :class:`NoCorrection` trains on them unchanged.
     retrain
         Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they
         agree with the released labels, unless half the classes drop out, as they do when labels are rare.
@@ -134,8 +134,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         mechanism: Any = "rr",  # noqa: ANN401
         prior: Any = None,  # noqa: ANN401
         representation: Any = None,  # noqa: ANN401
-        denoise: Denoise | None = None,
-        retrain: Retrain | None = None,
+        denoise: DenoisingRule | None = None,
+        retrain: RetrainingRule | None = None,
         rounds: int = 1,
         student: Any = None,  # noqa: ANN401
         warm: bool = False,
@@ -355,12 +355,12 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     def _base(self) -> Any:  # noqa: ANN401
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
-    def _retrain(self) -> Retrain:
+    def _retrain(self) -> RetrainingRule:
         return SkipIfCollapsed() if self.retrain is None else self.retrain
 
-    def _denoise(self) -> Denoise:
+    def _denoise(self) -> DenoisingRule:
         if self.denoise is None:
-            return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
+            return LikelihoodTargets() if hasattr(self._base(), "fit_likelihoods") else ForwardCorrection()
         return self.denoise
 
 

@@ -127,7 +127,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.classes_ = classes
         weights = self._weights(likelihood, _check_sample_weight(sample_weight, X, dtype=np.float64))
         design = _Design.of(X, weights)
-        evidence = _Released(design, likelihood / likelihood.max(axis=1, keepdims=True), weights)
+        evidence = _ReleasedRows(design, likelihood / likelihood.max(axis=1, keepdims=True), weights)
         self.penalty_ = self._choose(evidence) if self.penalty is None else self.penalty
         found, self.n_iter_ = evidence.fit(self.penalty_, start=evidence.start(), steps=self.max_iter)
         self.coef_, self.intercept_ = design.unscaled(found)
@@ -145,12 +145,12 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         posterior = likelihood * shares
         return np.asarray(weights * (posterior @ of_class) / posterior.sum(axis=1))
 
-    def _choose(self, evidence: _Released) -> float:
+    def _choose(self, evidence: _ReleasedRows) -> float:
         """The penalty under which held-out labels are likeliest: in decades first, then the halves beside the best."""
         parts = self._parts(evidence)
         if not parts:
             return 1.0
-        paths = [_Path(evidence.take(kept), judge=evidence.take(held)) for kept, held in parts]
+        paths = [_PenaltyPath(evidence.take(kept), judge=evidence.take(held)) for kept, held in parts]
         gains: dict[float, float] = {}
         for power in _DECADES:
             gains[power] = sum(path.gain(power) for path in paths)
@@ -169,7 +169,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         return float(10.0**best)
 
-    def _parts(self, evidence: _Released) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _parts(self, evidence: _ReleasedRows) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Rows to fit and rows to judge by, as many times as the size of the data allows."""
         cells = evidence.design.columns * evidence.likelihood.shape[1]
         rows = check_random_state(self.random_state).permutation(evidence.rows)[: max(1000, _CELLS // cells)]
@@ -196,10 +196,10 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-class _Path:
+class _PenaltyPath:
     """Fits of one part of the rows, each from the last, judged by another part."""
 
-    def __init__(self, kept: _Released, *, judge: _Released) -> None:
+    def __init__(self, kept: _ReleasedRows, *, judge: _ReleasedRows) -> None:
         self._kept, self._judge = kept, judge
         self._last = kept.start()
         self._rates = judge.loss(self._last)
@@ -251,7 +251,7 @@ class _Design:
 
 
 @dataclass(frozen=True, slots=True)
-class _Released:
+class _ReleasedRows:
     """The rows, the likelihood of what was released about each, and their weights."""
 
     design: _Design
@@ -262,9 +262,9 @@ class _Released:
     def rows(self) -> int:
         return len(self.weights)
 
-    def take(self, rows: NDArray[np.int64]) -> _Released:
+    def take(self, rows: NDArray[np.int64]) -> _ReleasedRows:
         design = _Design(self.design.X[rows], self.design.shift, self.design.scale)
-        return _Released(design, self.likelihood[rows], self.weights[rows])
+        return _ReleasedRows(design, self.likelihood[rows], self.weights[rows])
 
     def start(self) -> Array:
         """No slopes, and as intercepts the rates that make the release likeliest."""

@@ -8,32 +8,32 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
+from tacit.labels.fitting.denoise import DenoisingRule, ForwardCorrection, NoCorrection
 from tacit.labels.fitting.model import named_estimator
-from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.likelihood import LikelihoodRegression
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
-from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
+from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows, RetrainingRule
 from tacit.labels.methods import Denoised, Regressor, ReleasedLikelihood, TwinRepresentation
 from tacit.privacy.edge import Progress
 
 __all__ = ["denoised_learner", "likelihood_learner", "number_learner", "twins_learner"]
 
 
-_DENOISE: dict[str, Denoise] = {
-    "forward": Forward(),
-    "backward": Backward(),
+_DENOISE: dict[str, DenoisingRule] = {
+    "forward": ForwardCorrection(),
+    "backward": BackwardCorrection(),
     "neighbors": NeighborVotes(),
     "none": NoCorrection(),
 }
-_RETRAIN: dict[str, Retrain | None] = {
+_RETRAIN: dict[str, RetrainingRule | None] = {
     "auto": None,
     "none": None,
     "full": AllRows(),
-    "consensus": Consensus(),
-    "confidence": Confidence(),
+    "consensus": ConsensusRows(),
+    "confidence": ConfidentRows(),
 }
 
 

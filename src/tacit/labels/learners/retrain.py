@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["AllRows", "Confidence", "Consensus", "Retrain", "RetrainingReport", "SkipIfCollapsed"]
+__all__ = ["AllRows", "ConfidentRows", "ConsensusRows", "RetrainingReport", "RetrainingRule", "SkipIfCollapsed"]
 
 Rows = NDArray[np.int64]
 
 
-class Retrain(Protocol):
+class RetrainingRule(Protocol):
     """A rule that selects the rows for retraining; their labels are the model's own predictions."""
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
@@ -37,7 +37,7 @@ class AllRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Consensus:
+class ConsensusRows:
     """The rows whose predicted label is the given one: fewer, and far more often correct.
 
     Helps where the given labels are wrong more often than the first model; with nearly clean labels it only
@@ -54,7 +54,7 @@ class Consensus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
+class ConfidentRows:
     """The ``fraction`` of rows with the largest margin between the two likeliest classes.
 
     References
@@ -93,12 +93,12 @@ class SkipIfCollapsed:
 
     Examples
     --------
-    >>> rare = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
-    >>> SkipIfCollapsed().choose(rare, given=np.array([0, 1, 0])), Consensus().choose(rare, given=np.array([0, 1, 0]))
+    >>> rare, given = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), np.array([0, 1, 0])
+    >>> SkipIfCollapsed().choose(rare, given=given), ConsensusRows().choose(rare, given=given)
     (array([], dtype=int64), array([0, 2]))
     """
 
-    by: Retrain = Consensus()
+    by: RetrainingRule = ConsensusRows()
     least: float = 0.5
 
     def __post_init__(self) -> None:

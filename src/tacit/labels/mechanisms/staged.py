@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.fitting.denoise import Denoise
+    from tacit.labels.fitting.denoise import DenoisingRule
     from tacit.labels.mechanisms.evidence import Evidence
 
 __all__ = ["PRIOR", "STAGE", "StageLearner", "StagedResponse"]
@@ -30,18 +30,18 @@ class StageLearner:
     """What learns between stages, and from which rows."""
 
     X: Any  # one row per label
-    # estimator, denoise: default: the mechanism's estimator, and :class:`Forward`
+    # estimator, denoise: default: the mechanism's estimator, and :class:`ForwardCorrection`
     estimator: Any = None
-    denoise: Denoise | None = None
+    denoise: DenoisingRule | None = None
     sample_weight: Any = None
 
-    def prior(self, name: str, seen: Any, now: Any, drawn: _Drawn, rng: np.random.Generator) -> Any:  # noqa: ANN401
+    def prior(self, name: str, seen: Any, now: Any, drawn: _DrawnStages, rng: np.random.Generator) -> Any:  # noqa: ANN401
         """Return P(class | x) of the rows ``now`` from a model of the rows ``seen``."""
-        from tacit.labels.fitting.denoise import Forward, NoisyLabels
+        from tacit.labels.fitting.denoise import ForwardCorrection, NoisyLabels
         from tacit.labels.fitting.model import fit_soft, named_estimator, unbalanced
 
         estimator = named_estimator(name) if self.estimator is None else self.estimator
-        denoise = self.denoise or Forward()
+        denoise = self.denoise or ForwardCorrection()
         weights = None if self.sample_weight is None else self.sample_weight[seen]
         X = self.X[seen]
         noisy = NoisyLabels(given=drawn.given[seen], likelihood=drawn.likelihood[seen], sample_weight=weights)
@@ -52,7 +52,7 @@ class StageLearner:
 
 
 @dataclass(slots=True, eq=False)
-class _Drawn:
+class _DrawnStages:
     """What was released so far: codes, their likelihood, the stage and the prior of each row."""
 
     given: NDArray[np.int64]
@@ -131,13 +131,13 @@ class StagedResponse(LabelMechanism):
         stage = pa.array(drawn.stage, mask=drawn.stage == MISSING)
         return pa.table({LABEL: self.classes.decode(drawn.given), STAGE: stage, PRIOR: _prior_column(drawn.prior)})
 
-    def _nothing(self, rows: int) -> _Drawn:
+    def _nothing(self, rows: int) -> _DrawnStages:
         import numpy as np
 
         from tacit.data.classes import MISSING
 
         shape, missing = (rows, self.K), np.full(rows, MISSING)
-        return _Drawn(missing, np.zeros(shape), missing.copy(), np.full(shape, np.nan, dtype=np.float32))
+        return _DrawnStages(missing, np.zeros(shape), missing.copy(), np.full(shape, np.nan, dtype=np.float32))
 
     def evidence(self, rows: pa.Table) -> Evidence:
         """Return the evidence of the first stage, and that of each later row under its own prior."""

@@ -16,7 +16,7 @@ from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import settle, try_out
 from tacit.labels.releases.label_counts import Counts, LabelCounts, count_labels
-from tacit.labels.releases.spark import Source, SparkSource
+from tacit.labels.releases.spark import LabelSource, SparkSource
 
 if TYPE_CHECKING:
     from tacit.data.encoder import Encoder
@@ -37,7 +37,7 @@ class LabelSurvey:
     While the labels are counted here, the ledger recognizes the rows, so a table is read once for both.
     """
 
-    def __init__(self, source: Source, plan: Plan, columns: Sequence[str]) -> None:
+    def __init__(self, source: LabelSource, plan: Plan, columns: Sequence[str]) -> None:
         self.source, self.plan, self.columns = source, plan, list(columns)
         self.rows = 0
         self.follows_order = False

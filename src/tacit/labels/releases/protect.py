@@ -19,7 +19,7 @@ from tacit.labels.releases.arrays import header_of
 from tacit.labels.releases.label_survey import ChosenRows, LabelSurvey
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
-from tacit.labels.releases.spark import Source, SparkSource, spark_frame
+from tacit.labels.releases.spark import LabelSource, SparkSource, spark_frame
 from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
@@ -99,12 +99,12 @@ def protect(
     return replace(release, left_out=survey.left_out, follows_order=survey.follows_order)
 
 
-def _open(table: object) -> Source:
+def _open(table: object) -> LabelSource:
     frame = spark_frame(table)
     return TableSource(table=open_table(table)) if frame is None else SparkSource(frame)
 
 
-def _columns(plan: Plan, source: Source) -> list[str]:
+def _columns(plan: Plan, source: LabelSource) -> list[str]:
     """The columns that are released beside the labels."""
     check_present(plan.label, source.columns, argument="label")
     if plan.person is not None:
@@ -117,7 +117,7 @@ def _columns(plan: Plan, source: Source) -> list[str]:
     return list(plan.features)
 
 
-def _check_unordered(plan: Plan, rng: np.random.Generator, source: Source) -> None:
+def _check_unordered(plan: Plan, rng: np.random.Generator, source: LabelSource) -> None:
     if not plan.features:
         raise InvalidInput(
             "must name a column to match labels to rows by: the rows of this table have no order", field="features"

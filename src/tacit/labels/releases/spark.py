@@ -19,7 +19,7 @@ from tacit.privacy.noise import system_rng
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["Source", "SparkSource", "spark_frame"]
+__all__ = ["LabelSource", "SparkSource", "spark_frame"]
 
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -62,13 +62,13 @@ class SparkSource:
     def counts(self, plan: Plan) -> LabelCounts:
         """Return the labels, counted by the workers."""
         total = LabelCounts(plan)
-        for batch in self._run([plan.label], _Count(plan), names=["counts"]):
+        for batch in self._run([plan.label], _CountPartition(plan), names=["counts"]):
             total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
         return total
 
     def release(self, columns: Sequence[str], label: str, mechanism: LabelMechanism) -> Iterator[pa.RecordBatch]:
         """Return the public columns and the labels that the workers randomized, each once."""
-        return self._run([*columns, label], _Randomize(mechanism), names=[*columns, "label"])
+        return self._run([*columns, label], _RandomizePartition(mechanism), names=[*columns, "label"])
 
     def _run(self, columns: Sequence[str], work: Work, *, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield what ``work`` makes of the partitions, in their order, one batch in the driver at a time."""
@@ -80,11 +80,11 @@ class SparkSource:
             raise _explained(error) from error
 
 
-Source = TableSource | SparkSource
+LabelSource = TableSource | SparkSource
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
+class _CountPartition:
     """Runs on a worker: the counts of a partition's labels."""
 
     plan: Plan
@@ -97,7 +97,7 @@ class _Count:
 
 
 @dataclass(frozen=True, slots=True)
-class _Randomize:
+class _RandomizePartition:
     """Runs on a worker: the partition with its labels released."""
 
     mechanism: LabelMechanism

@@ -29,7 +29,7 @@ Confidence = NDArray[np.float64]
 Rows = NDArray[Any] | pd.DataFrame
 
 
-class _Kept(NamedTuple):
+class _ShadowResult(NamedTuple):
     """What one shadow model leaves behind."""
 
     member: Mask
@@ -85,7 +85,7 @@ def train_shadows(
         raise InvalidInput("must not be 0: 1 trains one model at a time, -1 one per core", field="jobs")
     coins = rng.random((models // 2, len(rows))) < 0.5
     seeds = rng.integers(2**31, size=models)
-    folder = None if directory is None else _Folder.open(directory, estimator, rows, labels, floor)
+    folder = None if directory is None else _ResultsFolder.open(directory, estimator, rows, labels, floor)
     kept = {} if folder is None else folder.read(models, points=len(rows))
     masks = _complete(coins, kept)
     todo = [index for index in range(models) if index not in kept]
@@ -93,14 +93,14 @@ def train_shadows(
     tell(len(kept), models)
     work = (joblib.delayed(_fit_one)(i, _seeded(estimator, int(seeds[i])), rows, labels, masks[i], floor) for i in todo)
     for index, confidence in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
-        kept[index] = _Kept(masks[index], confidence)
+        kept[index] = _ShadowResult(masks[index], confidence)
         if folder is not None:
             folder.write(index, kept[index])
         tell(len(kept), models)
     return ShadowConfidences(confidence=np.stack([kept[i].confidence for i in range(models)]), member=np.stack(masks))
 
 
-def _complete(coins: NDArray[np.bool_], kept: dict[int, _Kept]) -> list[Mask]:
+def _complete(coins: NDArray[np.bool_], kept: dict[int, _ShadowResult]) -> list[Mask]:
     """Return all masks: those kept, their pairs' complements, and new coins for the rest."""
     masks: list[Mask] = []
     for pair, coin in enumerate(coins):
@@ -154,7 +154,7 @@ def _check_rows(
     return rows, labels
 
 
-class _Folder(NamedTuple):
+class _ResultsFolder(NamedTuple):
     """Where the results of one estimator on one set of rows are kept."""
 
     path: Path
@@ -168,7 +168,7 @@ class _Folder(NamedTuple):
         X: Rows,
         y: NDArray[Any],
         floor: float,
-    ) -> _Folder:
+    ) -> _ResultsFolder:
         path = Path(directory)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -181,19 +181,19 @@ class _Folder(NamedTuple):
     def file(self, index: int) -> Path:
         return self.path / f"shadow-{self.key}-{index:04d}.npz"
 
-    def read(self, models: int, *, points: int) -> dict[int, _Kept]:
+    def read(self, models: int, *, points: int) -> dict[int, _ShadowResult]:
         paths = {index: self.file(index) for index in range(models)}
         return {index: _read(path, points=points) for index, path in paths.items() if path.exists()}
 
-    def write(self, index: int, kept: _Kept) -> None:
+    def write(self, index: int, kept: _ShadowResult) -> None:
         with write_atomically(self.file(index), force=True, mode=_OWNER_ONLY) as file:
             np.savez(file, member=kept.member, confidence=kept.confidence)
 
 
-def _read(path: Path, *, points: int) -> _Kept:
+def _read(path: Path, *, points: int) -> _ShadowResult:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            kept = _Kept(arrays["member"], arrays["confidence"])
+            kept = _ShadowResult(arrays["member"], arrays["confidence"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         raise InvalidInput(f"{path} is not a shadow model's file, or is damaged: delete it") from None
     fits = kept.member.shape == kept.confidence.shape == (points,)

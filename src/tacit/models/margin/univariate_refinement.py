@@ -53,7 +53,7 @@ class _Neurons:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
+class _NeuronKind:
     """The identity of a neuron: sign of v, the point its kink is at, the other points it is on at."""
 
     sign: int
@@ -84,11 +84,11 @@ def refine(
             yield _certify(x, y, multipliers, neurons.signs * masses, rays / lengths[:, None])
 
 
-def _group(x: Floats, vectors: tuple[Floats, Floats], *, tolerance: float) -> dict[_Kind, Floats]:
+def _group(x: Floats, vectors: tuple[Floats, Floats], *, tolerance: float) -> dict[_NeuronKind, Floats]:
     """Merge the vectors that are active on the same points: at the optimum they have one direction."""
     rows = lift(x) / np.hypot(x, 1)[:, None]
     least = tolerance * max(np.linalg.norm(part, axis=1).max() for part in vectors)
-    found: dict[_Kind, Floats] = {}
+    found: dict[_NeuronKind, Floats] = {}
     for sign, part in zip((1, -1), vectors, strict=True):
         for p in part[np.linalg.norm(part, axis=1) > least]:
             heights = rows @ p / np.linalg.norm(p)
@@ -96,12 +96,12 @@ def _group(x: Floats, vectors: tuple[Floats, Floats], *, tolerance: float) -> di
             kink = at if abs(heights[at]) < tolerance else None
             on = frozenset(np.flatnonzero(heights > 0).tolist()) - {kink}
             if on:
-                kind = _Kind(sign=sign, kink=kink, on=on, right=bool(p[0] > 0))
+                kind = _NeuronKind(sign=sign, kink=kink, on=on, right=bool(p[0] > 0))
                 found[kind] = found.get(kind, np.zeros(2)) + p
     return found
 
 
-def _readings(found: dict[_Kind, Floats]) -> Iterator[dict[_Kind, Floats]]:
+def _readings(found: dict[_NeuronKind, Floats]) -> Iterator[dict[_NeuronKind, Floats]]:
     """Yield the ways to read neurons at a kink beside others of the same sign next to it: as these, or these as them.
 
     Inside a pattern's cone g is largest at one direction, so no second one on the cone's edge reaches 1 too: where the
@@ -111,7 +111,7 @@ def _readings(found: dict[_Kind, Floats]) -> Iterator[dict[_Kind, Floats]]:
     places = sorted({(kind.sign, kind.kink) for kind in beside})
     for to_kink in islice(product((False, True), repeat=len(places)), _READINGS):
         moved = dict(zip(places, to_kink, strict=True))
-        merged: dict[_Kind, Floats] = {}
+        merged: dict[_NeuronKind, Floats] = {}
         renamed = {
             **{kind: other for kind, other in beside.items() if not moved[kind.sign, kind.kink]},
             **{other: kind for kind, other in beside.items() if moved[kind.sign, kind.kink]},
@@ -122,14 +122,14 @@ def _readings(found: dict[_Kind, Floats]) -> Iterator[dict[_Kind, Floats]]:
         yield merged
 
 
-def _beside(kind: _Kind, found: dict[_Kind, Floats]) -> _Kind | None:
+def _beside(kind: _NeuronKind, found: dict[_NeuronKind, Floats]) -> _NeuronKind | None:
     if kind.kink is None:
         return None
-    near = (_Kind(sign=kind.sign, kink=None, on=on, right=kind.right) for on in (kind.on, kind.on | {kind.kink}))
+    near = (_NeuronKind(sign=kind.sign, kink=None, on=on, right=kind.right) for on in (kind.on, kind.on | {kind.kink}))
     return next((other for other in near if other in found), None)
 
 
-def _neurons(x: Floats, found: dict[_Kind, Floats]) -> _Neurons:
+def _neurons(x: Floats, found: dict[_NeuronKind, Floats]) -> _Neurons:
     kinds, totals = list(found), np.array(list(found.values()))
     masses = np.linalg.norm(totals, axis=1)
     at_kink = np.array([kind.kink is not None for kind in kinds])

@@ -15,9 +15,9 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LinearLayers", "State"]
+__all__ = ["LinearLayers", "ModelState"]
 
-State = Mapping[str, NDArray[Any]]
+ModelState = Mapping[str, NDArray[Any]]
 
 _FEW = 4  # whose order is looked for
 
@@ -29,7 +29,7 @@ class LinearLayers:
     parts: tuple[tuple[Floats, Floats | None], ...]
 
     @classmethod
-    def of_state(cls, state: State) -> LinearLayers:
+    def of_state(cls, state: ModelState) -> LinearLayers:
         """Read layers ``NAME.weight`` and ``NAME.bias``, which a state dict does not say are joined by ReLU.
 
         They are taken in the order of their names, numbers as numbers, or in the order that their shapes allow.

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
-from tacit.models.releases.layers import LinearLayers, State
+from tacit.models.releases.layers import LinearLayers, ModelState
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.releases.members import Facts, ReleaseMember, Seal
 
@@ -48,7 +48,7 @@ class ModelMember(ReleaseMember):
 class NumbersMember(ModelMember):
     """Parameters by name."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ModelState) -> None:
         self.state = {name: np.ascontiguousarray(value) for name, value in state.items()}
 
     @property
@@ -142,7 +142,7 @@ class OnnxMember(NumbersMember):
     kind = "onnx"
     endings = (".onnx",)
 
-    def __init__(self, state: State, *, content: bytes | None = None, is_layers: bool = True) -> None:
+    def __init__(self, state: ModelState, *, content: bytes | None = None, is_layers: bool = True) -> None:
         super().__init__(LinearLayers.of_state(state).state if content is None else state)
         self._content, self._is_layers = content, is_layers
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.releases.layers import LinearLayers, State
+from tacit.models.releases.layers import LinearLayers, ModelState
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.extras import load_extra
 from tacit.privacy.folders import KEY
@@ -25,7 +25,7 @@ _SHAPING = {"Flatten", "Squeeze", "Reshape", "Identity"}  # do not change the nu
 class OnnxGraph:
     """An ONNX file: its numbers, its header, its bytes, and whether it is linear layers with ReLU between them."""
 
-    state: State
+    state: ModelState
     header: str | None
     content: bytes
     is_layers: bool

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.models.releases.layers import State
+from tacit.models.releases.layers import ModelState
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.extras import load_extra
 from tacit.privacy.folders import KEY
@@ -31,7 +31,7 @@ def arrays_of(state: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return {str(name): array(value) for name, value in state.items()}
 
 
-def write_torch(state: State, header: str | None) -> bytes:
+def write_torch(state: ModelState, header: str | None) -> bytes:
     """Return a file that ``torch.load`` opens with ``weights_only``."""
     torch = load_extra("torch")
     buffer = io.BytesIO()
@@ -41,7 +41,7 @@ def write_torch(state: State, header: str | None) -> bytes:
     return buffer.getvalue()
 
 
-def read_torch(source: Path) -> tuple[State, str | None]:
+def read_torch(source: Path) -> tuple[ModelState, str | None]:
     """Return the parameters of a state dict, and the text beside them; a file with code in it is not opened."""
     torch = load_extra("torch")
     try:
@@ -64,14 +64,14 @@ def read_torch(source: Path) -> tuple[State, str | None]:
     return _plain(source, state), text if isinstance(text, str) else None
 
 
-def write_safetensors(state: State, header: str | None) -> bytes:
+def write_safetensors(state: ModelState, header: str | None) -> bytes:
     """Return a safetensors file with the header in its metadata."""
     save = load_extra("safetensors.numpy").save
     content: bytes = save(dict(state), metadata=None if header is None else {KEY: header})
     return content
 
 
-def read_safetensors(source: Path) -> tuple[State, str | None]:
+def read_safetensors(source: Path) -> tuple[ModelState, str | None]:
     """Return the parameters of a safetensors file, and the text beside them."""
     safetensors = load_extra("safetensors")
     try:

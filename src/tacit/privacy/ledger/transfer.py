@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Table
 
 from tacit.privacy.errors import LedgerError, TacitError
-from tacit.privacy.files import Replaceable
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts, account_row
 from tacit.privacy.ledger.rows import Row, SealedRows
@@ -21,7 +21,7 @@ from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENT
 __all__ = ["EXPORT", "FORMAT", "export", "read_export", "restore"]
 
 FORMAT = "tacit ledger 1"
-EXPORT = Replaceable("an export of a ledger", re.compile(rb'"format": "tacit ledger'))
+EXPORT = ReplaceableFile("an export of a ledger", re.compile(rb'"format": "tacit ledger'))
 """What a new export may replace."""
 
 _TABLES: dict[str, Table] = {

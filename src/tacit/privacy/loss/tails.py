@@ -17,7 +17,7 @@ _DIRECT = 16  # below this scale tails are summed term by term, above by Euler a
 _TERMS = 20
 
 
-class _Local(threading.local):
+class _ThreadPrecision(threading.local):
     """mpmath changes its context's precision while it works, so each thread has one."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class _Local(threading.local):
         self.mp.prec = 240
 
 
-_LOCAL = _Local()
+_LOCAL = _ThreadPrecision()
 
 
 def context() -> MPContext:

@@ -15,7 +15,7 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
 from tacit.scores.losses.precision import Numbers
-from tacit.scores.metrics import Metric, Reveals
+from tacit.scores.metrics import Metric, RevealedTotal
 from tacit.scores.policies import Policy
 
 __all__ = ["LossChannel", "largest_step", "revealed_by"]
@@ -94,7 +94,7 @@ class LossChannel:
         return self.rows if self.loss.reduction is LossReduction.MEAN else 1
 
 
-def revealed_by(metric: Metric) -> Reveals:
+def revealed_by(metric: Metric) -> RevealedTotal:
     """Return what a metric reveals, or raise where no attack is known."""
     if metric.reveals is None:
         raise InvalidInput(f"must be one that an attack is known for, got {metric!r}", field="metric")

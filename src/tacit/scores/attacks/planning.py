@@ -18,7 +18,7 @@ from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.noise import AnswerNoise
 from tacit.scores.attacks.ranks import RankDesign
 from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
-from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, TruePositives
+from tacit.scores.metrics import Metric, RankSums, RevealedTotal, RightRows, TruePositives
 from tacit.scores.policies import Bounded, Policy
 
 __all__ = ["AttackPlan", "LabelsPerQueryBounds", "plan_attack"]
@@ -26,7 +26,7 @@ __all__ = ["AttackPlan", "LabelsPerQueryBounds", "plan_attack"]
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
 _MOST_CLASSES = 1_000  # choosing among more radices takes longer than all other work
-_COUNTS: Mapping[type[Reveals], type[CountDesign] | type[RankDesign]] = {
+_COUNTS: Mapping[type[RevealedTotal], type[CountDesign] | type[RankDesign]] = {
     RightRows: RightRowsDesign,
     TruePositives: TruePositivesDesign,
     RankSums: RankDesign,
@@ -166,7 +166,7 @@ def plan_attack(
     )
 
 
-def _revealed(metric: Metric) -> Reveals:
+def _revealed(metric: Metric) -> RevealedTotal:
     revealed = revealed_by(metric)
     if revealed.row_losses is not None and not revealed.row_losses.loss.graded:
         raise InvalidInput(
@@ -200,7 +200,7 @@ def _fewest(
 
 
 def _designs(
-    revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise, design: Callable[..., QueryDesign] | None
+    revealed: RevealedTotal, rows: int, answers: HostAnswers | AnswerNoise, design: Callable[..., QueryDesign] | None
 ) -> Iterator[QueryDesign]:
     if isinstance(answers, AnswerNoise):
         yield from repeated_designs(lambda bounded: _designs(revealed, rows, bounded, design), noise=answers)
@@ -221,7 +221,7 @@ def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) 
         yield option(channel=channel)
 
 
-def _bounds(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) -> LabelsPerQueryBounds:
+def _bounds(revealed: RevealedTotal, rows: int, answers: HostAnswers | AnswerNoise) -> LabelsPerQueryBounds:
     if isinstance(answers, AnswerNoise):
         bounded = HostAnswers(policy=Bounded(tau=answers.scale))
         moved = 2 * answers.scale * _largest_weight(revealed, rows, bounded)  # by one label, in units of the score
@@ -238,7 +238,7 @@ def _bounds(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) ->
     )
 
 
-def _largest_weight(revealed: Reveals, rows: int, answers: HostAnswers) -> float:
+def _largest_weight(revealed: RevealedTotal, rows: int, answers: HostAnswers) -> float:
     """Return how much one label moves the score, in units of what an answer resolves."""
     if answers.unrounded:
         answers = replace(answers, growth=0.5)  # what no summation can avoid

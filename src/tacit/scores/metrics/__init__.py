@@ -8,7 +8,7 @@ from tacit.scores.metrics.custom import CustomMetric
 from tacit.scores.metrics.errors import Mae, Rmse
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
 from tacit.scores.metrics.ratios import F1, Auc
-from tacit.scores.metrics.reveals import RankSums, Reveals, RightRows, RowLosses, TruePositives
+from tacit.scores.metrics.reveals import RankSums, RevealedTotal, RightRows, RowLosses, TruePositives
 from tacit.scores.metrics.unbounded import ClampedLoss, SigmoidLoss, SoftmaxLoss, UnboundedLoss
 
 HostMetric: TypeAlias = LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae | SoftmaxLoss | SigmoidLoss | ClampedLoss
@@ -28,7 +28,7 @@ __all__ = [
     "Measurement",
     "Metric",
     "RankSums",
-    "Reveals",
+    "RevealedTotal",
     "RightRows",
     "Rmse",
     "RowLosses",

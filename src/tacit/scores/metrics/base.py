@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from tacit.scores.metrics.reveals import Reveals
+    from tacit.scores.metrics.reveals import RevealedTotal
 
     Numbers = NDArray[np.float64]
 
@@ -149,7 +149,7 @@ class Metric(ABC):
         return (high - low) / check_count(rows, name="rows")
 
     @property
-    def reveals(self) -> Reveals | None:
+    def reveals(self) -> RevealedTotal | None:
         """What a score reveals about the labels, from which an attack is built; None if no attack is known."""
         return None
 

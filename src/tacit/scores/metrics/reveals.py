@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tacit.scores.losses import InvertibleLoss
 
-__all__ = ["RankSums", "Reveals", "RightRows", "RowLosses", "TruePositives"]
+__all__ = ["RankSums", "RevealedTotal", "RightRows", "RowLosses", "TruePositives"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reveals:
+class RevealedTotal:
     """What a kind of score says of the labels: a total over rows that the predictions choose."""
 
     classes: int = 2
@@ -41,7 +41,7 @@ class Reveals:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowLosses(Reveals):
+class RowLosses(RevealedTotal):
     """A sum of row losses: each label moves its own by an amount that the prediction chooses."""
 
     loss: InvertibleLoss
@@ -62,7 +62,7 @@ class RowLosses(Reveals):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RightRows(Reveals):
+class RightRows(RevealedTotal):
     """How many rows are predicted correctly: a count of labels in a chosen subset."""
 
     def costs(self, classes: int) -> tuple[list[list[float]], int | None]:
@@ -71,7 +71,7 @@ class RightRows(Reveals):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PositivesRevealed(Reveals):
+class _RevealedPositives(RevealedTotal):
     """A total of the positives among the rows that are predicted positive."""
 
     def costs(self, classes: int) -> tuple[list[list[float]], int | None]:
@@ -81,7 +81,7 @@ class _PositivesRevealed(Reveals):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruePositives(_PositivesRevealed):
+class TruePositives(_RevealedPositives):
     """2 TP / (S + P): how many of the S rows predicted positive are, P the number of positives."""
 
     def line(self, *, predicted: float, positives: float, rows: float) -> tuple[float, float]:
@@ -91,7 +91,7 @@ class TruePositives(_PositivesRevealed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankSums(_PositivesRevealed):
+class RankSums(_RevealedPositives):
     """The sum of the ranks of the positives."""
 
     def line(self, *, predicted: float, positives: float, rows: float) -> tuple[float, float]:

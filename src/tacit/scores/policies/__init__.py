@@ -1,6 +1,6 @@
 """How a measured score is answered: each policy with its guarantee, and what others may conclude from its answers."""
 
-from tacit.scores.policies.base import Answer, Policy, State, TermInterval
+from tacit.scores.policies.base import Answer, Policy, PolicyState, TermInterval
 from tacit.scores.policies.ladder import Ladder
 from tacit.scores.policies.laplace import Laplace
 from tacit.scores.policies.plain import Bounded, Exact, Rounded
@@ -13,8 +13,8 @@ __all__ = [
     "Ladder",
     "Laplace",
     "Policy",
+    "PolicyState",
     "Rounded",
-    "State",
     "TermInterval",
     "Thresholdout",
 ]

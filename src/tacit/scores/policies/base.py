@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tacit.scores.metrics.base import Measurement, Metric
     from tacit.scores.policies.several import Regret
 
-__all__ = ["Answer", "Policy", "State", "TermInterval"]
+__all__ = ["Answer", "Policy", "PolicyState", "TermInterval"]
 
-State = Mapping[str, Any]
+PolicyState = Mapping[str, Any]
 """What a policy keeps for one team, as plain JSON; private, and empty at the start."""
 
 
@@ -61,7 +61,7 @@ class Policy(Choice, ABC):
     """A rule from the exact score to the answer, without memory of its own."""
 
     @abstractmethod
-    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the answer to one submission.
 
         Parameters

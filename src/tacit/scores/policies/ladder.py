@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tacit.privacy.rounding import check_count
 from tacit.privacy.settings import about
-from tacit.scores.policies.base import Answer, Policy, State, TermInterval
+from tacit.scores.policies.base import Answer, Policy, PolicyState, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +71,7 @@ class Ladder(Policy):
 
         return NoGuarantee(reason="the Ladder shows scores without noise, only fewer of them")
 
-    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:  # noqa: ARG002
+    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:  # noqa: ARG002
         """Return the best score shown so far, this one included if it is better by more than a step."""
         best, loss = state.get("best"), measurement.loss
         if best is None or loss < best * self.step - self.step:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, format_up
 from tacit.privacy.settings import BOUND
-from tacit.scores.policies.base import Answer, Policy, State, TermInterval
+from tacit.scores.policies.base import Answer, Policy, PolicyState, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,7 @@ class Laplace(Policy):
         noise, grid = self._whole_noise(metric, rows=rows)
         return float(noise.scale * grid.step) * (high - low)
 
-    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the noisy score."""
         metric = measurement.metric
         self.check(metric, rows=measurement.rows)

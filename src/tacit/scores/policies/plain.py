@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.privacy.settings import about
-from tacit.scores.policies.base import Answer, Policy, State, TermInterval
+from tacit.scores.policies.base import Answer, Policy, PolicyState, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class _BoundedErrorPolicy(Policy):
     def _show(self, score: float, rng: np.random.Generator) -> str:
         """Return the score as it is shown."""
 
-    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the score as it is shown."""
         text = self._show(measurement.exact, rng)
         return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state))

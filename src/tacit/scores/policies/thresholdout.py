@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, format_up, round_up
 from tacit.privacy.settings import BOUND, about, count
-from tacit.scores.policies.base import Answer, Policy, State, TermInterval
+from tacit.scores.policies.base import Answer, Policy, PolicyState, TermInterval
 from tacit.scores.policies.laplace import score_guarantee, share_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Thresholdout(Policy):
                 f"must be a mean over rows for {self.name}, got {metric.name}; use laplace", field="metric"
             )
 
-    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the last score, or a new one."""
         from tacit.scores.policies.holdout import ReusableHoldout
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from html import escape
 from itertools import accumulate
 
-from tacit.server.records import Score
+from tacit.server.records import ScoredSubmission
 
 __all__ = ["draw_history"]
 
@@ -19,7 +19,7 @@ _NAME = 15
 _POINTS = 400
 
 
-def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
+def draw_history(scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -> str:
     """Draw released scores over time: a dot each, and a line for the best of each team; the better end is up."""
     if not scores:
         return ""
@@ -27,7 +27,7 @@ def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
     names = sorted({score.team for score in scores})
     standing = {name: best(score.released for score in scores if score.team == name) for name in names}
     shown = sorted(names, key=lambda name: standing[name], reverse=not lower_is_better)[:_TEAMS]
-    frame = _Frame([score for score in scores if score.team in shown], lower_is_better=lower_is_better)
+    frame = _PlotFrame([score for score in scores if score.team in shown], lower_is_better=lower_is_better)
     parts = [frame.axes()]
     places = _spread([frame.y(standing[name]) for name in shown])
     for number, (name, place) in enumerate(zip(shown, places, strict=True)):
@@ -43,10 +43,10 @@ def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
     )
 
 
-class _Frame:
+class _PlotFrame:
     """From times and scores to places in the picture."""
 
-    def __init__(self, scores: Sequence[Score], *, lower_is_better: bool) -> None:
+    def __init__(self, scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -> None:
         self.begin, self.end = scores[0].time, scores[-1].time
         values = [score.released for score in scores]
         margin = (max(values) - min(values)) * 0.08 or max(abs(values[0]) * 0.05, 0.01)
@@ -77,12 +77,12 @@ class _Frame:
             marks.append(f'<text class="tick" x="{x}" y="{_HEIGHT - 10}" text-anchor="{anchor}">{text}</text>')
         return "".join(marks)
 
-    def dots(self, scores: Sequence[Score]) -> str:
+    def dots(self, scores: Sequence[ScoredSubmission]) -> str:
         return "".join(
             f'<circle cx="{self.x(score.time):.1f}" cy="{self.y(score.released):.1f}" r="3"/>' for score in scores
         )
 
-    def line(self, scores: Sequence[Score]) -> str:
+    def line(self, scores: Sequence[ScoredSubmission]) -> str:
         better = min if self.lower_is_better else max
         bests = accumulate([score.released for score in scores], lambda first, second: better(first, second))
         corners: list[str] = []

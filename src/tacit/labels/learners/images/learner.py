@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from tacit.labels.learners.images.device import compiled, laid_out
 from tacit.labels.learners.images.network import ImageNetwork
-from tacit.labels.learners.images.targets import AgreedTargets, Opinions
+from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions
 from tacit.labels.learners.images.views import strong_views, weak_views
 from tacit.labels.learners.network.device import bfloat16
 
@@ -55,7 +55,7 @@ class ImageLearner:
         groups = [{"params": decays, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
         self._optimizer = torch.optim.SGD(groups, lr=rate, momentum=0.9, nesterov=True)
 
-    def step(self, targets: AgreedTargets, opinions: Opinions, step: int, *, mixing: float) -> None:
+    def step(self, targets: AgreedTargets, opinions: ClassOpinions, step: int, *, mixing: float) -> None:
         """Take a step, and let the average follow."""
         share = step / self._steps
         for group in self._optimizer.param_groups:
@@ -67,7 +67,7 @@ class ImageLearner:
         self._optimizer.step()
         self._follow(min(self._keep, (step + 1) / (step + 20)))
 
-    def _loss(self, targets: AgreedTargets, opinions: Opinions, mixing: float, *, late: float) -> Tensor:
+    def _loss(self, targets: AgreedTargets, opinions: ClassOpinions, mixing: float, *, late: float) -> Tensor:
         """The loss of mixed targets, and of any images that should be what their weak views are."""
         rows, classes = targets.draw(self.size)
         others = torch.randint(len(self.images), (self.size,), device=self.images.device)
@@ -90,7 +90,7 @@ class ImageLearner:
         return mixing * views + (1 - mixing) * views[order], mixing * wanted + (1 - mixing) * wanted[order]
 
     @torch.no_grad()
-    def _taught(self, rows: Tensor, opinions: Opinions) -> tuple[Tensor, Tensor, Tensor]:
+    def _taught(self, rows: Tensor, opinions: ClassOpinions) -> tuple[Tensor, Tensor, Tensor]:
         """Return the class of each row, how sure it is, and the average's projection of a weak view."""
         self.average.train()
         with bfloat16(self.images.device):

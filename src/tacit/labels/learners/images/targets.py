@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["AgreedTargets", "Opinions", "choose_targets"]
+__all__ = ["AgreedTargets", "ClassOpinions", "choose_targets"]
 
 _LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: the most confident one
 _FLOOR = 1e-4  # no network is surer than that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinions:
+class ClassOpinions:
     """What neighbors, network and released label say of each row's class.
 
     Parameters
@@ -31,9 +31,9 @@ class Opinions:
     predictions: Tensor | None
     likelihood: Tensor
 
-    def at(self, rows: Tensor, *, predictions: Tensor) -> Opinions:
+    def at(self, rows: Tensor, *, predictions: Tensor) -> ClassOpinions:
         """Return those of some rows, with other predictions."""
-        return Opinions(votes=self.votes[rows], predictions=predictions, likelihood=self.likelihood[rows])
+        return ClassOpinions(votes=self.votes[rows], predictions=predictions, likelihood=self.likelihood[rows])
 
     def posterior(self, *, vote_weight: float) -> Tensor:
         """Return prior times likelihood, scaled; the prior is votes^a predictions^(1-a) for a = ``vote_weight``."""
@@ -60,7 +60,7 @@ class AgreedTargets:
 
 
 @torch.no_grad()
-def choose_targets(opinions: Opinions, *, sure: float, vote_weight: float) -> AgreedTargets:
+def choose_targets(opinions: ClassOpinions, *, sure: float, vote_weight: float) -> AgreedTargets:
     """Return the rows whose posterior is sure, and whose class neighbors and network each find likeliest.
 
     Both weigh the row's own released label. So that label decides where they waver, and no network confirms itself.
@@ -68,7 +68,7 @@ def choose_targets(opinions: Opinions, *, sure: float, vote_weight: float) -> Ag
     Parameters
     ----------
     vote_weight
-        As in :meth:`Opinions.posterior`.
+        As in :meth:`ClassOpinions.posterior`.
     """
     votes = opinions.votes
     certainty, classes = opinions.posterior(vote_weight=vote_weight).max(dim=1)

@@ -13,7 +13,7 @@ from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.learner import ImageLearner
 from tacit.labels.learners.images.network import ImageNetwork
 from tacit.labels.learners.images.reading import read_images
-from tacit.labels.learners.images.targets import AgreedTargets, Opinions, choose_targets
+from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, choose_targets
 from tacit.labels.learners.images.votes import nearest_rows, vote
 
 __all__ = ["VotedTraining"]
@@ -83,7 +83,7 @@ class VotedTraining:
         *,
         rng: np.random.Generator,
         progress: Callable[[int, int], None],
-        watch: Callable[[AgreedTargets, Opinions], None] = lambda *_: None,
+        watch: Callable[[AgreedTargets, ClassOpinions], None] = lambda *_: None,
     ) -> ImageNetwork:
         """Train on images of bytes; return the last generation's network averaged over its last steps.
 
@@ -115,8 +115,8 @@ class VotedTraining:
             opinions = self._ask(*read_images(learner.average, images), released)
         return learner.average
 
-    def _ask(self, features: Tensor, predictions: Tensor | None, released: LabelEvidence) -> Opinions:
+    def _ask(self, features: Tensor, predictions: Tensor | None, released: LabelEvidence) -> ClassOpinions:
         """Let the neighbors in these features vote."""
         near = nearest_rows(features, count=max(1, min(self.neighbors, len(features) // 10)))
         votes = vote(near, released.outputs, released.transition)
-        return Opinions(votes=votes, predictions=predictions, likelihood=released.likelihood)
+        return ClassOpinions(votes=votes, predictions=predictions, likelihood=released.likelihood)

@@ -60,7 +60,7 @@ def probe_function(
     if not low < high or not np.isfinite([low, high]).all():
         raise InvalidInput(f"must be below high, both finite, got {low} and {high}", field="low")
     grid = low + (high - low) * np.linspace(0, 1, _PARTS + 1) ** 1.01  # at no simple fraction, as within intervals
-    probe = _Probe(ask, scale=float(np.abs(ask(grid)).max()), tolerance=tolerance)
+    probe = _FunctionProbe(ask, scale=float(np.abs(ask(grid)).max()), tolerance=tolerance)
     probe.queries = len(grid)
     found: list[float] = []
     unresolved: list[tuple[float, float]] = []
@@ -87,7 +87,7 @@ def probe_function(
     )
 
 
-class _Probe:
+class _FunctionProbe:
     """The questions asked so far, and what counts as equal."""
 
     def __init__(self, ask: Ask, *, scale: float, tolerance: float) -> None:

@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tacit.audit.answer import ODDS_LIMIT, Permission, State, most_exposed, state_of
+from tacit.audit.answer import ODDS_LIMIT, Permission, ReleaseState, most_exposed, state_of
 from tacit.audit.words import fold, in_odds, percent, proved, span
 from tacit.leak import Leak, OddsChange
-from tacit.leak.record import Record
+from tacit.leak.stored_result import StoredResult
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
-__all__ = ["Judged", "explain", "finite"]
+__all__ = ["CheckedGuarantee", "explain", "finite"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged(Record):
+class CheckedGuarantee(StoredResult):
     """What was guaranteed and measured, and what follows from it.
 
     Parameters
@@ -73,22 +73,22 @@ class Judged(Record):
         return "with_order" in self.leak.facts
 
     @property
-    def measured(self) -> State:
+    def measured(self) -> ReleaseState:
         """What the attack and the guarantee decide."""
         if self.broken:
-            return State.VIOLATED
+            return ReleaseState.VIOLATED
         if self.certain:
-            return State.DETERMINED
+            return ReleaseState.DETERMINED
         state = self._by_odds
-        doubtful = self.doubt or (self.follows_order and state is State.GUARANTEED)
-        return State.UNKNOWN if doubtful and state.answer is Permission.YES else state
+        doubtful = self.doubt or (self.follows_order and state is ReleaseState.GUARANTEED)
+        return ReleaseState.UNKNOWN if doubtful and state.answer is Permission.YES else state
 
     @property
-    def _by_odds(self) -> State:
+    def _by_odds(self) -> ReleaseState:
         return state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
 
     @property
-    def state(self) -> State:
+    def state(self) -> ReleaseState:
         """What decides whether it may be handed out."""
         return self.measured
 
@@ -114,7 +114,7 @@ class Judged(Record):
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON, with what follows from it."""
         return {
-            **Record.to_json(self),
+            **StoredResult.to_json(self),
             "answer": self.answer.value,
             "state": self.state.value,
             "reason": self.reason,
@@ -123,19 +123,19 @@ class Judged(Record):
         }
 
 
-def explain(found: Judged) -> str:
+def explain(found: CheckedGuarantee) -> str:
     """Say what decides: a violated guarantee, determined labels, or the change of odds of the most exposed class."""
-    if found.measured is State.VIOLATED:
+    if found.measured is ReleaseState.VIOLATED:
         bound = proved(found.leak.epsilon_lower_bound)
         return f"The guarantee is {found.guarantee}, but the attack shows that epsilon is {bound}."
-    if found.measured is State.DETERMINED:
+    if found.measured is ReleaseState.DETERMINED:
         copies = found.leak.facts.get("copies", ())
         how = f" by the released {'columns' if len(copies) > 1 else 'column'} {', '.join(copies)}" if copies else ""
         return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain{how}."
-    if found.doubt and found.measured is State.UNKNOWN:
+    if found.doubt and found.measured is ReleaseState.UNKNOWN:
         return f"{found.doubt[0].upper()}{found.doubt[1:]}."
     ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
-    if found.measured is State.GUARANTEED:
+    if found.measured is ReleaseState.GUARANTEED:
         allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"
         return f"By guarantee: {allowed}, {ends}; there are too few rows to check it."
     change = most_exposed(found.exposures, limit=found.limit)
@@ -144,12 +144,12 @@ def explain(found: Judged) -> str:
     return _by_odds(found, change, ends)
 
 
-def _by_odds(found: Judged, change: OddsChange, ends: str) -> str:
+def _by_odds(found: CheckedGuarantee, change: OddsChange, ends: str) -> str:
     low, high = fold(change.odds_interval.low), fold(change.odds_interval.high)
     told = f"{_suspicion(change, found.suspected(change))}: the odds change"
-    if found.measured is State.ABOVE:
+    if found.measured is ReleaseState.ABOVE:
         return f"{told} at least {low}-fold, {ends}."
-    if found.measured is State.BELOW:
+    if found.measured is ReleaseState.BELOW:
         held = isinstance(found.guarantee, Guarantee)
         return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
     reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < math.inf else f"{low}-fold or more"

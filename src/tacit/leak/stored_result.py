@@ -15,10 +15,10 @@ import numpy as np
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 
-__all__ = ["Record", "read_fields"]
+__all__ = ["StoredResult", "read_fields"]
 
 
-class Record:
+class StoredResult:
     """A dataclass whose fields are plain values, arrays, guarantees, enumerations, records, or tuples of these.
 
     A field that is not compared is not kept, and ``metadata={"key": ...}`` gives a field another name in JSON.
@@ -37,7 +37,7 @@ class Record:
         return cls(**read_fields(cls, document))
 
 
-def read_fields(kind: type[Record], document: Mapping[str, Any]) -> dict[str, Any]:
+def read_fields(kind: type[StoredResult], document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record as a document has them, or raise with the first that is missing."""
     kinds, read = get_type_hints(kind), {}
     for one in _kept(kind):
@@ -78,7 +78,7 @@ def _read(kind: Any, value: Any) -> Any:  # noqa: ANN401
         return tuple(_read(part, one) for part, one in zip(_each(parts, len(value)), value, strict=True))
     if origin is np.ndarray:
         return np.asarray(value, dtype=np.float64)
-    if isinstance(kind, type) and issubclass(kind, Record):
+    if isinstance(kind, type) and issubclass(kind, StoredResult):
         return kind.from_json(value)
     return kind(value) if isinstance(kind, type) and issubclass(kind, Enum | float) else value
 
