@@ -23,12 +23,14 @@ audit: $(READY) ## audit the bundled data: prints a summary, writes report.html
 
 # One thread a worker: threads of several workers on the same cores wait for each other longer than they work.
 test test-all: export OMP_NUM_THREADS := 1
+# Sets have the same order in every run, as conftest.py makes every draw the same.
+test test-all: export PYTHONHASHSEED := 0
 
 test: $(READY) ## the test suite, without the slow cases
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow"
 
 test-all: $(READY) ## the test suite, slow cases included
-	$(BIN)/python -m pytest $(IN_PARALLEL)
+	$(BIN)/python -m pytest $(IN_PARALLEL) -o faulthandler_timeout=3600
 
 check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command reference
 	$(BIN)/ruff check .

@@ -8,6 +8,8 @@ from randomgen import AESCounter
 
 from tacit.privacy.noise import SystemGenerator, is_seeded, system_rng
 
+pytestmark = pytest.mark.usefixtures("system_bits")
+
 COPIES = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
