@@ -206,7 +206,7 @@ class TestSubmissions:
         ("content", "kind", "said"),
         [
             (b"", "text/csv", "the file is empty"),
-            (b"[" * 100_000, "application/json", "the body must be JSON"),
+            (b"[" * 3_000, "application/json", "the body must be JSON"),
             (b"{}", "application/json", "predictions must be a list of 40 rows, got none"),
             (b"[1]", "application/json", "the body must be an object"),
             (b'{"predictions": [NaN' + b", 0" * 39 + b"]}", "application/json", "finite"),

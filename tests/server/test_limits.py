@@ -9,6 +9,8 @@ from fastapi.testclient import TestClient
 from tacit.privacy.errors import InvalidInput
 from tacit.server import RequestRate, ScoringEngine, ServerLimits
 from tacit.server.app import create_app
+from tacit.server.bodies import BodyRoom
+from tacit.server.errors import Unavailable
 from tacit.server.limits import RateLimit
 from tacit.server.log import JsonLines
 
@@ -82,7 +84,8 @@ class TestSizes:
         _, client = served
         answer = client.post(f"{API}/teams", content=b"x" * 1001)
         assert answer.status_code == 413
-        assert answer.json() == {"error": "a request must have at most 1000 bytes"}
+        said = "this request must have at most 1000 bytes; files are taken from a signed-in team or host only"
+        assert answer.json() == {"error": said}
 
     def test_a_body_that_does_not(self, served, make, join):
         engine, client = served
@@ -108,6 +111,86 @@ class TestSizes:
         engine, _ = served
         with pytest.raises(InvalidInput, match=said):
             make(engine, features=features)
+
+
+SMALL = ServerLimits(body=200_000, small_body=1000, room=250_000)
+
+
+@pytest.mark.parametrize("served", [SMALL], indirect=True)
+class TestStrangers:
+    """Only who may send a file to a route can send more than a small body to it."""
+
+    ROUTES = (
+        "/api/v1/teams",
+        "/api/v1/competitions",
+        "/api/v1/competitions/coins/submissions",
+        "/sign-in",
+        "/host/new",
+    )
+
+    @pytest.mark.parametrize("stated", [True, False])
+    @pytest.mark.parametrize("route", ROUTES)
+    @pytest.mark.parametrize("token", [None, "tacit_team_unknown"])
+    def test_a_stranger_sends_no_file_anywhere(self, served, make, route, token, stated):
+        engine, client = served
+        make(engine)
+        headers = {"content-type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+        body = b"[" * 1001
+        answer = client.post(route, headers=headers, content=body if stated else iter([body[:600], body[600:]]))
+        # of a body without a stated length nothing is read where the caller is refused at once
+        assert answer.status_code == 413 or (not stated and answer.status_code in (401, 422))
+
+    def test_a_team_sends_files_as_submissions_alone(self, served, make, join):
+        engine, client = served
+        make(engine)
+        headers = {"Authorization": f"Bearer {join(engine).token}", "content-type": "text/csv"}
+        assert client.post("/sign-in", headers=headers, content=b"x" * 1001).status_code == 413
+        assert client.post(f"{API}/competitions", headers=headers, content=b"x" * 1001).status_code == 413
+        long = b"id,prediction\n" + b"".join(b"%d,0.%0100d\n" % (row, 0) for row in range(40))
+        assert len(long) > 1000
+        assert client.post(f"{API}/competitions/coins/submissions", headers=headers, content=long).status_code == 201
+
+    def test_a_document_is_no_longer_than_its_rows_can_be(self, served, make, join):
+        engine, client = served
+        make(engine)
+        headers = {"Authorization": f"Bearer {join(engine).token}", "content-type": "application/json"}
+        body = b'{"predictions": [' + b"0," * 5_000 + b"0]}"
+        answer = client.post(f"{API}/competitions/coins/submissions", headers=headers, content=body)
+        assert answer.status_code == 413
+        assert answer.json()["error"].endswith("send it as text/csv")
+
+    def test_the_hosts_bucket_is_not_a_strangers(self, served):
+        engine, _ = served
+        slow = replace(SMALL, address_rate=RequestRate(per_minute=1, burst=2))
+        engine.settings = replace(engine.settings, limits=slow)
+        client = TestClient(create_app(engine))
+        headers = {"Authorization": f"Bearer {engine.new_admin_token()}"}
+        assert client.get(f"{API}/health", headers=headers).status_code == 200  # once by address, then it is known
+        assert [client.get(f"{API}/health").status_code for _ in range(3)] == [200, 429, 429]
+        assert client.get(f"{API}/health", headers=headers).status_code == 200
+
+
+class TestRoom:
+    def test_bodies_share_it(self):
+        room = BodyRoom(100)
+        with room.taken(60):
+            with pytest.raises(Unavailable, match="wait and try again"), room.taken(50):
+                raise AssertionError("there was no room")
+            with room.taken(40):
+                pass
+        with room.taken(1_000):  # one body larger than the room may have all of it
+            pass
+        with room.taken(100):
+            pass
+
+
+def test_parts_of_a_form_are_bounded(client):
+    part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    answer = client.post(
+        "/sign-in", content=part * 200 + b"--x--\r\n", headers={"content-type": "multipart/form-data; boundary=x"}
+    )
+    assert answer.status_code == 422
+    assert "at most 100 parts" in answer.text
 
 
 def test_the_log_has_routes_and_nothing_of_a_request(client, sqlite_engine, make, join, caplog):

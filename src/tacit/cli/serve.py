@@ -35,15 +35,25 @@ def serve(
         bool,
         typer.Option("--secure-cookies", help="Send cookies over HTTPS only; use it for every server behind HTTPS."),
     ] = False,
+    rate: Annotated[
+        int, typer.Option(help="Requests per minute with one token, and from one address without a known token.", min=1)
+    ] = 120,
+    max_body: Annotated[
+        int, typer.Option(metavar="MIB", help="The largest file that a team or the host may send, in MiB.", min=1)
+    ] = 64,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For names the caller; repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as one line of JSON.")] = False,
 ) -> None:
     """Start the scoring server: pages, JSON API, and a leaderboard that does not leak its labels.
 
     The first start prints the admin token, once; the host uses it to sign in on the pages and for tacit scores host.
     By default it starts a demo competition on Titanic. Stop it with Ctrl-C or SIGTERM; everything acknowledged is on
-    disk.
+    disk. Behind a proxy name its address, or all callers count as one.
 
-    Example: tacit serve --folder competition --port 8000
+    Example: tacit serve --folder competition --port 8000 --secure-cookies --trusted-proxy 127.0.0.1
     """
     from tacit.privacy.errors import InvalidInput
 
@@ -59,10 +69,17 @@ def serve(
             f"tacit serve needs the extra server, and {error.name} is missing; install it with: "
             "pip install 'tacit[server]'"
         ) from None
-    from tacit.server import ScoringEngine, ServerSettings
+    from tacit.server import RequestRate, ScoringEngine, ServerLimits, ServerSettings
     from tacit.server.demo import offer_titanic
 
-    settings = ServerSettings(folder=folder, database=database, secure_cookies=secure_cookies)
+    each = RequestRate(per_minute=rate, burst=max(1, rate // 2))
+    settings = ServerSettings(
+        folder=folder,
+        database=database,
+        limits=ServerLimits(body=max_body * 2**20, token_rate=each, address_rate=each),
+        secure_cookies=secure_cookies,
+        trusted_proxies=_addresses(trusted_proxy or []),
+    )
     engine = ScoringEngine.open(settings)
     try:
         if demo:
@@ -71,6 +88,31 @@ def serve(
         _run(engine, host=host, port=port, token=token, as_json=as_json)
     finally:
         engine.close()
+
+
+def _addresses(given: list[str]) -> tuple[str, ...]:
+    """Return the addresses of proxies, or raise where one is a name or a network."""
+    import ipaddress
+
+    from tacit.privacy.errors import InvalidInput
+
+    for one in given:
+        try:
+            ipaddress.ip_address(one)
+        except ValueError:
+            raise InvalidInput(f"must be an IP address such as 10.0.0.5, got {one!r}", field="trusted_proxy") from None
+    return tuple(given)
+
+
+def _allow_connections() -> None:
+    """Raise the limit of open files to what this user may have, because each connection is one."""
+    import contextlib
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 8_192 if most == resource.RLIM_INFINITY else min(8_192, most)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bool) -> None:
@@ -85,6 +127,7 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     from tacit.server.app import configured, create_app
 
     assert isinstance(engine, ScoringEngine)
+    _allow_connections()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

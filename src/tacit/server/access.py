@@ -31,6 +31,7 @@ class TokenAccess(CompetitionReader):
         self._check_key()
         # read once: asked under load, the database would hold up the event loop for every team's first request
         self._known = self._read_teams()
+        self._admin = self._read_admin()
 
     @property
     def csrf_secret(self) -> bytes:
@@ -62,8 +63,8 @@ class TokenAccess(CompetitionReader):
         if digest in self._known:
             return self._known[digest]
         with self._database.reading() as connection:
-            admin = connection.execute(select(SERVER.c.admin)).scalar()
-            if admin is not None and hmac.compare_digest(bytes(admin), digest):
+            self._admin = _admin_of(connection)
+            if self._admin is not None and hmac.compare_digest(self._admin, digest):
                 return Host()
             row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
         if row is None:
@@ -72,8 +73,13 @@ class TokenAccess(CompetitionReader):
         return self._known[digest]
 
     def knows(self, token: str) -> bool:
-        """Return, without querying the database, whether a token is known to be a team's."""
-        return hash_token(token) in self._known
+        """Return, without querying the database, whether a token is known to be a team's or the host's."""
+        digest = hash_token(token)
+        return digest in self._known or (self._admin is not None and hmac.compare_digest(self._admin, digest))
+
+    def _read_admin(self) -> bytes | None:
+        with self._database.reading() as connection:
+            return _admin_of(connection)
 
     def _read_teams(self) -> dict[bytes, Team]:
         with self._database.reading() as connection:
@@ -96,3 +102,9 @@ class TokenAccess(CompetitionReader):
     def _writing(self) -> Iterator[Connection]:
         with self._lock, self._database.writing() as connection:
             yield connection
+
+
+def _admin_of(connection: Connection) -> bytes | None:
+    """Return the digest of the admin token, which another process may have changed."""
+    found = connection.execute(select(SERVER.c.admin)).scalar()
+    return None if found is None else bytes(found)

@@ -62,6 +62,7 @@ def create_app(source: ServerSettings | ScoringEngine) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.settings = source if isinstance(source, ServerSettings) else source.settings
     if isinstance(source, ScoringEngine):
         app.state.engine = source
     app.state.replays = ReplayRunner(running)
@@ -90,20 +91,25 @@ def serve(
 
 
 def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uvicorn.Server:
-    """Return the server that runs an application, with the quickest parser that is installed."""
+    """Return the server that runs an application, with bounded connections."""
     import uvicorn
 
+    from tacit.server.connections import bounded_protocol
+
+    settings: ServerSettings = app.state.settings
     return uvicorn.Server(
         uvicorn.Config(
             app,
             host=host,
             port=port,
             loop="asyncio",  # uvloop accepts one connection a turn: the last of 64 at once waits for seconds
-            http="auto",
+            http=bounded_protocol(settings.limits, trusted=settings.trusted_proxies),
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=list(settings.trusted_proxies),
             access_log=False,  # uvicorn's has whole paths; ours has routes
             log_level="warning",
             server_header=False,
-            limit_concurrency=1_000,
+            limit_concurrency=4_000,
             timeout_graceful_shutdown=30,
         )
     )

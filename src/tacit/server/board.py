@@ -17,11 +17,15 @@ from tacit.server.rules import Rules
 __all__ = ["CompetitionBoard", "columns_of", "from_stored", "stored"]
 
 _ID = "id"
+_DOCUMENT_BYTES, _CELL_BYTES, _ID_BYTES = 4096, 40, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompetitionBoard:
-    """What is needed to score; made once and kept while the server runs."""
+    """What is needed to score; made once and kept while the server runs.
+
+    A submission as JSON is read whole, so it has at most ``document_bytes``, which are ample for its rows.
+    """
 
     id: int
     rules: Rules
@@ -30,10 +34,14 @@ class CompetitionBoard:
     labels: PrivateLabels = field(repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
     matrix: NDArray[np.float64] = field(init=False, repr=False)
+    document_bytes: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", {name: row for row, name in enumerate(self.features.ids)})
         object.__setattr__(self, "matrix", self.features.matrix())
+        cells = len(self.index) * self.metric.columns
+        ids = sum(map(len, self.index))
+        object.__setattr__(self, "document_bytes", _DOCUMENT_BYTES + _CELL_BYTES * cells + _ID_BYTES * ids)
 
     def __repr__(self) -> str:
         return f"CompetitionBoard({self.id}, {len(self.index)} rows)"

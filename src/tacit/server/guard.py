@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -13,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacit.server.bodies import BodyRoom, CountedBody, body_limit
+from tacit.server.connections import network_of
 from tacit.server.engine import ScoringEngine
-from tacit.server.errors import TooLarge, TooManyRequests
+from tacit.server.errors import ServerError, TooLarge, TooManyRequests, Unavailable
 from tacit.server.limits import RateLimit
 from tacit.server.records import AnonymousCaller, Host, Identity, Team
 from tacit.server.tokens import hash_token
@@ -53,13 +56,15 @@ class RequestGuard:
     """The outermost layer: limits before anything is read, headers and a log line after.
 
     A known token has a bucket of its own; everything else is counted by address, before the database is asked, so that
-    tokens cannot be guessed at speed. The log has the route, never a path's own text, a query, a header or a body.
+    tokens cannot be guessed at speed. Only a caller who may send a file to a route may send more than a small body. The
+    log has the route, never a path's own text, a query, a header or a body.
     """
 
     def __init__(self, app: ASGIApp, *, engine: Callable[[], ScoringEngine]) -> None:
         self._app, self._engine = app, engine
         self._tokens: RateLimit | None = None
         self._addresses: RateLimit | None = None
+        self._room: BodyRoom | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take a request."""
@@ -84,77 +89,82 @@ class RequestGuard:
             _log.info("request %s", fields, extra={"fields": fields})
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        engine = self._engine()
-        limit = engine.settings.limits.body
-        headers = Headers(scope=scope)
         try:
-            self._identify(scope, headers, engine)
-            told = headers.get("content-length", "0")
-            if told.isdecimal() and int(told[:20]) > limit:
-                raise _too_large(limit)
+            limit = self._admit(scope)
+            await self._pass_on(scope, CountedBody(receive, limit=limit), send, limit=limit)
         except TooManyRequests as refusal:
             wait = str(math.ceil(refusal.seconds))
             await _refusal(refusal, headers={"retry-after": wait})(scope, receive, send)
-            return
+        except Unavailable as refusal:
+            await _refusal(refusal, headers={"retry-after": "1", "connection": "close"})(scope, receive, send)
         except TooLarge as refusal:
             await _refusal(refusal, headers={"connection": "close"})(scope, receive, send)
-            return
-        counted = _CountedBody(receive, limit=limit)
+
+    async def _pass_on(self, scope: Scope, body: CountedBody, send: Send, *, limit: int) -> None:
+        """Let the application answer, unless the body turns out to be larger than the limit."""
+        stated = _stated_length(scope)
+        if stated is not None and stated > limit:
+            raise body.refusal
 
         async def answer(message: Message) -> None:
-            if not counted.exceeded:
+            if not body.exceeded:
                 await send(message)
 
-        try:
-            await self._app(scope, counted, answer)
-        finally:
-            if counted.exceeded:  # whatever the application made of it
-                await _refusal(_too_large(limit), headers={"connection": "close"})(scope, receive, send)
+        with self._room_for(scope, limit if stated is None else stated):
+            try:
+                await self._app(scope, body, answer)
+            finally:
+                if body.exceeded:  # whatever the application made of it
+                    raise body.refusal
 
-    def _identify(self, scope: Scope, headers: Headers, engine: ScoringEngine) -> None:
-        """Count the request and identify its caller."""
+    def _room_for(self, scope: Scope, size: int) -> AbstractContextManager[None]:
+        limits = self._engine().settings.limits
+        if scope["method"] in _BODILESS or size <= limits.small_body:
+            return nullcontext()
+        self._room = self._room or BodyRoom(limits.room)
+        document = Headers(scope=scope).get("content-type", "").startswith("application/json")
+        return self._room.taken(size * (_DOCUMENT if document else 1))
+
+    def _admit(self, scope: Scope) -> int:
+        """Count the request, identify its caller, and return how many bytes it may have."""
+        engine = self._engine()
+        limits = engine.settings.limits
+        headers = Headers(scope=scope)
+        bearer = token_of(headers)
+        token = bearer or Request(scope).cookies.get(COOKIE)
+        self._count(scope, engine, token)
+        who = engine.identify(token)
+        # the API takes the header alone: a browser sends a cookie by itself, and forms have their own mark
+        scope.setdefault("state", {})["identity"] = who if bearer is not None else AnonymousCaller()
+        return body_limit(scope["path"], who, limits)
+
+    def _count(self, scope: Scope, engine: ScoringEngine, token: str | None) -> None:
+        """Take the request from the bucket of its token or of its address."""
         if self._tokens is None or self._addresses is None:
             limits = engine.settings.limits
             self._tokens, self._addresses = RateLimit(limits.token_rate), RateLimit(limits.address_rate)
-        token = token_of(headers) or Request(scope).cookies.get(COOKIE)
         if token is not None and engine.knows(token):
             wait = self._tokens.wait(hash_token(token).hex())
         else:
-            client = scope.get("client") or ("unknown", 0)
-            wait = self._addresses.wait(str(client[0]))
+            wait = self._addresses.wait(network_of(scope.get("client")))
         if wait > 0:
             raise TooManyRequests("too many requests; wait and try again", seconds=wait)
-        # the API takes the header alone: a browser sends a cookie by itself, and forms have their own mark
-        bearer = token_of(headers)
-        state = scope.setdefault("state", {})
-        state["identity"] = engine.identify(bearer) if bearer is not None else AnonymousCaller()
 
 
-class _CountedBody:
-    """Pass on the body, up to the limit, because the stated length may be wrong or absent."""
-
-    def __init__(self, receive: Receive, *, limit: int) -> None:
-        self._receive, self._limit, self._taken = receive, limit, 0
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether the body exceeds the limit."""
-        return self._taken > self._limit
-
-    async def __call__(self) -> Message:
-        """Receive the next message."""
-        message = await self._receive()
-        self._taken += len(message.get("body", b""))
-        if self.exceeded:
-            raise _too_large(self._limit)
-        return message
+_BODILESS = ("GET", "HEAD", "OPTIONS")
+_DOCUMENT = 20
+"""What a JSON document takes in memory, in bytes for each of its own."""
 
 
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"a request must have at most {limit} bytes")
+def _stated_length(scope: Scope) -> int | None:
+    """Return the length that a request states; None if it states none."""
+    stated = Headers(scope=scope).get("content-length", "")
+    if stated.isdecimal():
+        return int(stated[:20])
+    return None if "transfer-encoding" in Headers(scope=scope) else 0
 
 
-def _refusal(refusal: TooLarge | TooManyRequests, *, headers: dict[str, str]) -> JSONResponse:
+def _refusal(refusal: ServerError, *, headers: dict[str, str]) -> JSONResponse:
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=headers)
 
 

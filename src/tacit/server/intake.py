@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.server.board import CompetitionBoard
 from tacit.server.engine import ScoringEngine
+from tacit.server.errors import TooLarge
 from tacit.server.multipart import read_upload
 from tacit.server.payloads import PredictionsRequest
 from tacit.server.prediction_file import PredictionReader
@@ -90,13 +91,20 @@ async def read_predictions(
 
 
 async def _from_json(request: Request, board: CompetitionBoard) -> NDArray[np.float64]:
-    body = await request.body()
+    most = board.document_bytes
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise TooLarge(
+                f"a JSON submission to this competition must have at most {most:,} bytes; send it as text/csv"
+            )
     if len(body) <= _SMALL_JSON:
         return _predictions(body, board)
     return await anyio.to_thread.run_sync(_predictions, body, board)
 
 
-def _predictions(body: bytes, board: CompetitionBoard) -> NDArray[np.float64]:
+def _predictions(body: bytearray, board: CompetitionBoard) -> NDArray[np.float64]:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

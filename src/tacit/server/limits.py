@@ -1,4 +1,4 @@
-"""Limits on requests: sizes, rows, and rates."""
+"""Limits on requests: sizes, rows, rates, and how long a connection may take."""
 
 from __future__ import annotations
 
@@ -27,17 +27,44 @@ class RequestRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """The limits of a server: sizes of requests and files, and requests per token or address."""
+    """The limits of a server: sizes of requests and files, requests per token or address, and patience.
 
-    body: int = 64 * 2**20  # bytes
+    Parameters
+    ----------
+    body
+        Bytes of a request with a file, which only the host and teams may send.
+    small_body
+        Bytes of every other request.
+    room
+        Bytes that requests with files may take together while they are read.
+    rows, columns, cell
+        The size of a file: its rows and columns, and the characters of a cell.
+    token_rate, address_rate
+        Requests with one token that is known, and all others from one address.
+    connections
+        Connections from one address; a trusted proxy may have any number.
+    header_bytes, header_seconds
+        The size of a request's headers, and the time in which they must come.
+    body_rate
+        Bytes per second at which a body must come, or its connection is closed.
+    """
+
+    body: int = 64 * 2**20
+    small_body: int = 64 * 2**10
+    room: int = 256 * 2**20
     rows: int = 1_000_000
     columns: int = 4_096
-    cell: int = 1_024  # characters
+    cell: int = 1_024
     token_rate: RequestRate = field(default_factory=lambda: RequestRate(per_minute=120, burst=60))
     address_rate: RequestRate = field(default_factory=lambda: RequestRate(per_minute=120, burst=60))
+    connections: int = 64
+    header_bytes: int = 32 * 2**10
+    header_seconds: float = 10.0
+    body_rate: int = 4 * 2**10
 
     def __post_init__(self) -> None:
-        for name in ("body", "rows", "columns", "cell"):
+        counts = ("body", "small_body", "room", "rows", "columns", "cell", "connections", "header_bytes", "body_rate")
+        for name in counts:
             check_count(getattr(self, name), name=name)
 
 

@@ -12,6 +12,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["Take", "read_parts", "read_upload"]
 
 _FIELD_BYTES, _FIELDS = 4096, 20
+_PARTS = 100
 
 Take = Callable[[bytes], None]
 """Takes a piece of a part's content."""
@@ -86,6 +87,7 @@ class _PartCallbacks:
         self._open = open_part
         self._take: Take | None = None
         self._header = self._value = self._disposition = b""
+        self._parts = 0
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
         return {
@@ -99,6 +101,9 @@ class _PartCallbacks:
 
     def _begin(self) -> None:
         self._header = self._value = self._disposition = b""
+        self._parts += 1
+        if self._parts > _PARTS:
+            raise InvalidInput(f"a form must have at most {_PARTS} parts")
 
     def _take_header(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]

@@ -38,6 +38,8 @@ class ServerSettings:
         The operator's own metrics; a function never comes from outside.
     secure_cookies
         Whether cookies are sent over HTTPS alone; right for every server that others reach.
+    trusted_proxies
+        The addresses of proxies whose X-Forwarded-For names the caller; anyone else's is not read.
     """
 
     folder: Path
@@ -47,6 +49,7 @@ class ServerSettings:
     custom_metrics: tuple[CustomMetric, ...] = ()
     limits: ServerLimits = field(default_factory=ServerLimits)
     secure_cookies: bool = False
+    trusted_proxies: tuple[str, ...] = ()
     clock: Callable[[], datetime] = utc_now
 
     @property

@@ -1,0 +1,75 @@
+"""How much of a request's body is read: by its route, its caller, and the room that all bodies share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.types import Message, Receive
+
+from tacit.server.errors import TooLarge, Unavailable
+from tacit.server.limits import ServerLimits
+from tacit.server.records import Host, Identity, Team
+
+__all__ = ["BodyRoom", "CountedBody", "body_limit"]
+
+_FILES: tuple[tuple[re.Pattern[str], type[Host | Team]], ...] = (
+    (re.compile("/api/v1/competitions"), Host),
+    (re.compile("/host/new"), Host),
+    (re.compile("/api/v1/competitions/[^/]+/submissions"), Team),
+    (re.compile("/c/[^/]+/team"), Team),
+)
+"""The routes that take files, and who may send one; every other body is a small form or document."""
+
+
+def body_limit(path: str, who: Identity, limits: ServerLimits) -> int:
+    """Return how many bytes a caller may send to a route."""
+    takes_file = any(isinstance(who, sender) and route.fullmatch(path) for route, sender in _FILES)
+    return limits.body if takes_file else min(limits.body, limits.small_body)
+
+
+class BodyRoom:
+    """The bytes that large bodies may take together while they are read."""
+
+    def __init__(self, size: int) -> None:
+        self._size = self._left = size
+
+    @contextmanager
+    def taken(self, wanted: int) -> Iterator[None]:
+        """Take room for a body, all of it at the most; raise Unavailable if others have it now."""
+        taken = min(wanted, self._size)
+        if taken > self._left:
+            raise Unavailable("too many large requests at once; wait and try again")
+        self._left -= taken
+        try:
+            yield
+        finally:
+            self._left += taken
+
+
+class CountedBody:
+    """Pass on the body, up to the limit, because the stated length may be wrong or absent."""
+
+    def __init__(self, receive: Receive, *, limit: int) -> None:
+        self._receive, self._limit, self._taken = receive, limit, 0
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the body exceeds the limit."""
+        return self._taken > self._limit
+
+    @property
+    def refusal(self) -> TooLarge:
+        """What to say where the body exceeds the limit, or is said to."""
+        return TooLarge(
+            f"this request must have at most {self._limit} bytes; files are taken from a signed-in team or host only"
+        )
+
+    async def __call__(self) -> Message:
+        """Receive the next message."""
+        message = await self._receive()
+        self._taken += len(message.get("body", b""))
+        if self.exceeded:
+            raise self.refusal
+        return message
