@@ -107,6 +107,13 @@ def test_one_epsilon_is_one_column_of_the_heat_map(labels):
     assert re.findall(r'scope="col">([^<]*)<', head) == ["epsilon", "1"]
 
 
+def test_a_curve_without_a_measured_suspicion_is_written(labels):
+    (point,) = labels.curve
+    amounts = replace(labels, curve=(replace(point, leak=replace(point.leak, changes=())),))
+    before, after = (text_of(render_page(one)).count("none measured") for one in (labels, amounts))
+    assert after == before + 3  # its suspicion, change of odds and advantage
+
+
 def test_a_picture_stands_before_every_table(page):
     for section in re.findall(r"<section.*?</section>", page, flags=re.S):
         for table in re.finditer("<table", section):
