@@ -41,6 +41,7 @@ GOOD = {
     "uint8": (pa.array([2, 0, 1], pa.uint8()), np.int64),
     "float64": (pa.array([0.5, 0.0, 1.0]), np.float64),
     "decimal": (pa.array([decimal.Decimal("0.5"), decimal.Decimal(2)]), np.float64),
+    "decimals without decimals": (pa.array([decimal.Decimal(-1), decimal.Decimal(2)], pa.decimal128(38, 0)), np.int64),
     "bool": (pa.array([True, False]), np.bool_),
     "string": (pa.array(["b", "a", "b"]), np.str_),
     "large string": (pa.array(["b", "a"], pa.large_string()), np.str_),
@@ -105,7 +106,7 @@ CSV = {
     "infinite": (["inf", "1.5"], r"mixes numbers such as '1.5' and words such as 'inf'"),
     "one class": (["1", "1"], r"has one value, 1, in all rows"),
     "mixed": (["1", "2", "unknown"], r"mixes numbers such as '1' and words such as 'unknown'"),
-    "mixed with ?": (["0", "1", "?"], r"mixes numbers such as '0' and words such as '\?'"),
+    "a mark": (["0", "1", "?"], r"has 1 missing label of 3, the first in row 3"),
 }
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["as_column", "as_floats"]
+__all__ = ["as_column", "as_floats", "is_whole"]
 
 _LABELS = "labels must be numbers, text or truth values"
 
@@ -19,7 +19,8 @@ _LABELS = "labels must be numbers, text or truth values"
 def as_column(labels: object) -> pa.Array:
     """Return a column of labels as one plain Arrow array; NaN and None are missing.
 
-    A table or an array of one column is that column. Decimals become float64 if they stay different. Dates, bytes and
+    A table or an array of one column is that column. Decimals become int64 if they are integers, or float64 if they
+    stay different. Dates, bytes and
     other values that no release can name are rejected.
     """
     column = _to_arrow(_single(labels))
@@ -33,6 +34,16 @@ def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())  # Arrow's own way is an ulp off: 0.3 becomes 0.30000000000000004
     return column.cast(pa.float64(), safe=False)
+
+
+def is_whole(column: pa.Array | pa.ChunkedArray) -> bool:
+    """Return whether a column is of integers of at most 64 bits, or of decimals that warehouses keep these in."""
+    if not pa.types.is_decimal(column.type):
+        return bool(pa.types.is_integer(column.type))
+    if column.type.scale != 0:
+        return False
+    ends = pc.min_max(column).as_py().values()
+    return all(end is None or -(2**63) <= end < 2**63 for end in ends)
 
 
 def _single(labels: Any) -> Any:  # noqa: ANN401
@@ -81,7 +92,7 @@ def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(kind):
         raise InvalidInput(f"must be one value per row, got {kind}", field="labels")
     if pa.types.is_decimal(kind):
-        return _as_float(column)
+        return column.cast(pa.int64()) if is_whole(column) else _as_float(column)
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.string())
     if pa.types.is_floating(kind):

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import missing_labels
-from tacit.data.column import as_floats
+from tacit.data.column import as_floats, is_whole
 from tacit.data.csv_file import MISSING_WORDS, fault
 from tacit.data.locations import files_read
 from tacit.data.names import check_present
@@ -133,7 +133,7 @@ def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InvalidInput(f"label column {name!r} must have numbers, text or truth values, got {kind}")
     try:
-        numbers = column.cast(pa.int64()) if pa.types.is_integer(kind) else as_floats(column)
+        numbers = column.cast(pa.int64()) if pa.types.is_integer(kind) or is_whole(column) else as_floats(column)
         return np.asarray(numbers.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; convert them to text") from None

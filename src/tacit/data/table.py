@@ -20,6 +20,7 @@ from tacit.data.names import check_names
 from tacit.data.remote import open_url, spooled_stdin
 from tacit.data.spark import open_spark
 from tacit.data.view import TableView, literal, union_views
+from tacit.data.written import settle_text
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
@@ -85,7 +86,8 @@ def open_table(
     name = _name_of(source)
     rows = _open(source, name)
     check_names(rows.columns, source=name)
-    return _check_rows(rows, name)
+    rows = _check_rows(rows, name)
+    return settle_text(rows) if isinstance(rows, TableView) else rows
 
 
 def _open(source: object, name: str) -> TableView | ibis.Table:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -82,6 +82,13 @@ class TableView:
     def to_arrow(self, columns: Sequence[str]) -> pa.Table:
         """Return all rows of some columns."""
         return self._select(columns).to_arrow_table()
+
+    def sample(self, columns: Sequence[str], rows: int) -> dict[str, list[Any]]:
+        """Return the values of some columns in the first rows."""
+        found: dict[str, list[Any]] = (
+            connection().execute(f"{self._statement(columns)} LIMIT {rows}").to_arrow_table().to_pydict()
+        )
+        return found
 
     def query(self, query: str) -> TableView:
         """Return a view of a query that reads this one, which then lives as long."""

@@ -1,0 +1,152 @@
+"""Columns of text whose values are numbers, dates or times: their types are settled by all rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tacit.data.connection import connection
+from tacit.data.view import TableView, literal, quoted
+
+__all__ = ["GAP_MARKS", "settle_text"]
+
+GAP_MARKS = ["-", "--", "---", "–", "—", "?", ".", "n/a", "n.a.", "#n/a"]  # noqa: RUF001
+"""What is written, in upper or lower case, in the place of a missing number, date or time."""
+
+_SAMPLE = 1000  # rows that suggest a type; all rows decide
+_TRIED = 20  # of the sample, for each format of dates
+_LEAST = 0.5  # of the sample is no gap mark
+
+_MONEY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
+_PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_EXACT = r"\D*(?:\d\D*){1,15}|.*[.,].*"  # as a float; longer integers are ids
+_CODE = r"[+-]?0\d+"  # 00123 is a code
+_DAYS = (
+    *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
+    *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y"),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M", "T%H:%M:%S")
+_LIKE_DAY = re.compile(r"\d{1,4}[-/. ]\w{1,9}[-/. ]\d{2,4}\b|[A-Z][a-z]{2,8} \d{1,2},? \d{4}\b")
+_ISO_DAY = r"\d{4}-\d{2}-\d{2}"
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
+_ZONE = r" ?(?:Z|[+-]\d{2}(?::?\d{2})?)"
+_ISO = {  # the type of each pattern
+    _ISO_DAY: "DATE",
+    f"{_ISO_DAY}[T ]{_CLOCK}": "TIMESTAMP",
+    f"{_ISO_DAY}[T ]{_CLOCK}{_ZONE}": "TIMESTAMPTZ",
+    _CLOCK: "TIME",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A way to read a column of text: an SQL expression, null for every value that it cannot read."""
+
+    name: str
+    expression: str
+    needs_signs: bool = False
+    """Whether the column stays text if all of its values are plain numbers: then someone made text of them."""
+
+
+def settle_text(rows: TableView) -> TableView:
+    """Return a table whose columns of text are numbers, dates or times where every value is one.
+
+    Numbers may have signs of currency or percent, thousands and decimals in either style, and parentheses for minus; a
+    percentage keeps its number. Dates have one format, times may have a zone. A gap mark such as ``-`` is then missing.
+    A column that has any other value, plain numbers only, or codes such as 00123 stays text.
+    """
+    texts = [name for name, kind in rows.types.items() if kind == "VARCHAR"]
+    if not texts:
+        return rows
+    sample = rows.sample(texts, _SAMPLE)
+    readings = [one for name in texts for one in _suggested(name, sample[name])]
+    settled = _verified(rows, readings) if readings else {}
+    if not settled:
+        return rows
+    changed = ", ".join(f"{expression} AS {quoted(name)}" for name, expression in settled.items())
+    return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}")
+
+
+def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_Reading]:
+    """Yield the readings of all values of a sample, the likeliest first."""
+    stated = [value.strip() for value in values if value is not None]
+    known = [value for value in stated if value.lower() not in GAP_MARKS]
+    if not known or len(known) < _LEAST * len(stated):
+        return
+    value = _known(name)
+    for pattern, kind in _ISO.items():
+        if _all_match(pattern, known):
+            yield _Reading(name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {value} END AS {kind})")
+    if _LIKE_DAY.match(known[0]):
+        for day in _DAYS:
+            for clock in _CLOCKS:
+                if all(_is_date(one, day + clock) for one in known[:_TRIED]):
+                    kind = "TIMESTAMP" if clock else "DATE"
+                    yield _Reading(name, f"CAST(try_strptime({value}, {literal(day + clock)}) AS {kind})")
+    for decimal, thousands in ((".", ","), (",", ".")):
+        pattern = _number(decimal, thousands)
+        if _all_match(f"{pattern}|{_PLAIN}", known):
+            integers = not any(decimal in one or "e" in one.lower() for one in known)
+            for kind in ("BIGINT", "DOUBLE") if integers else ("DOUBLE",):
+                yield _Reading(name, _as_number(value, pattern, decimal, kind), needs_signs=True)
+
+
+def _number(decimal: str, thousands: str) -> str:
+    """Return the pattern of numbers; a space separates thousands only before decimals, else it may be a phone's."""
+    whole = rf"(?:\d{{1,3}}(?:[{thousands}'’\x{{a0}}\x{{202f}}]\d{{3}})+|\d+)(?:[{decimal}]\d+)?"  # noqa: RUF001
+    spaced = rf"\d{{1,3}}(?: \d{{3}})+[{decimal}]\d+"
+    sign = r"[+-]?\s?"
+    return rf"\(?{sign}{_MONEY}?\s?{sign}(?:{whole}|{spaced})[\s\x{{a0}}\x{{202f}}]?(?:{_MONEY}|%)?\)?"
+
+
+def _as_number(value: str, pattern: str, decimal: str, kind: str) -> str:
+    digits = f"replace(regexp_replace({value}, '[^0-9{decimal}]', '', 'g'), '{decimal}', '.')"
+    minus = f"CASE WHEN contains({value}, '-') OR starts_with({value}, '(') THEN -1 ELSE 1 END"
+    signed = f"TRY_CAST({digits} AS {kind}) * {minus}"
+    plain = f"TRY_CAST({value} AS {kind})"
+    wrong = _matches(value, _CODE) + (f" OR NOT {_matches(value, _EXACT)}" if kind == "DOUBLE" else "")
+    return (
+        f"CASE WHEN {wrong} THEN NULL WHEN {_matches(value, _PLAIN)} THEN {plain} "
+        f"WHEN {_matches(value, pattern)} THEN {signed} END"
+    )
+
+
+def _verified(rows: TableView, readings: Sequence[_Reading]) -> dict[str, str]:
+    """Return the first reading of each column that reads every value of it."""
+    tests = []
+    for one in readings:
+        value = _known(one.name)
+        reads = f"count_if({value} IS NOT NULL AND ({one.expression}) IS NULL) = 0"
+        signs = f"count_if({quoted(one.name)} IS NOT NULL AND NOT coalesce({_matches(value, _PLAIN)}, false)) > 0"
+        tests.append(f"{reads} AND {signs}" if one.needs_signs else reads)
+    found = connection().execute(f"SELECT {', '.join(tests)} FROM {quoted(rows.name)}").fetchone() or ()
+    settled: dict[str, str] = {}
+    for one, reads_all in zip(readings, found, strict=True):
+        if reads_all:
+            settled.setdefault(one.name, one.expression)
+    return settled
+
+
+def _known(name: str) -> str:
+    """Return the expression of a column's text, null for a gap mark."""
+    text = f"trim({quoted(name)})"
+    return f"CASE WHEN lower({text}) NOT IN ({', '.join(map(literal, GAP_MARKS))}) THEN {text} END"
+
+
+def _matches(value: str, pattern: str) -> str:
+    return f"regexp_full_match({value}, {literal(pattern)})"
+
+
+def _all_match(pattern: str, values: Sequence[str]) -> bool:
+    compiled = re.compile(pattern.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"))
+    return all(compiled.fullmatch(value) for value in values)
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
