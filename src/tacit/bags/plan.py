@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 from tacit.bags.mechanisms.curated import CuratedMechanism
+from tacit.bags.mechanisms.label_totals import ClassTotals, EventTotals, NumberTotals, PositiveTotals
 from tacit.bags.mechanisms.random import RandomMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import MOST_CLASSES
@@ -15,12 +16,6 @@ from tacit.privacy.settings import about, count, positive
 from tacit.privacy.unit import Unit
 
 __all__ = ["Plan"]
-
-MOST = 1e150
-"""The largest label: its square, and so its range, must be finite."""
-
-OF_CLASSES = ("log", "classes")
-"""Totals of labels that are classes; the others are of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +63,8 @@ class Plan(BasePlan):
     mechanism: CuratedMechanism | RandomMechanism = field(
         default=CuratedMechanism(), metadata=about("How rows are put into bags: by their values (--by), or at random.")
     )
-    totals: Literal["log", "classes", "squared", "poisson"] = field(
-        default="log",
+    totals: PositiveTotals | ClassTotals | NumberTotals | EventTotals = field(
+        default=PositiveTotals(),
         metadata=about(
             "What is added up. log: 0/1 labels or the second of two classes. classes: a count per class. squared: "
             "numbers. poisson: counts of events."
@@ -139,44 +134,10 @@ class Plan(BasePlan):
         super().check()
         if self.protected not in (Unit.LABEL, Unit.RECORD):
             raise InvalidInput(f"must be label or record, got {self.unit}", field="unit")
-        self._check_classes()
-        self._check_range()
+        noisy = self.epsilon is not None
+        self.totals.check(classes=self.classes, noisy=noisy, lower=self.lower, upper=self.upper)
         self._check_person()
         self.mechanism.check(self)
-
-    def _check_classes(self) -> None:
-        if self.classes is None:
-            return
-        if self.totals not in OF_CLASSES:
-            raise InvalidInput(f"is for totals log and classes, got totals {self.totals}", field="classes")
-        if self.totals == "log" and len(self.classes) != 2:
-            raise InvalidInput(
-                f"must be two classes for totals log, got {len(self.classes)}; use totals classes", field="classes"
-            )
-
-    def _check_range(self) -> None:
-        for name in ("lower", "upper"):
-            bound = getattr(self, name)
-            if bound is None:
-                continue
-            if self.totals in OF_CLASSES:
-                raise InvalidInput(f"is for totals squared and poisson, got totals {self.totals}", field=name)
-            if not abs(bound) <= MOST:
-                raise InvalidInput(f"must be a finite number of at most {MOST:g} in size, got {bound}", field=name)
-        if self.totals == "poisson":
-            self._check_counts()
-        elif self.lower is not None and self.upper is not None and not self.lower < self.upper:
-            raise InvalidInput(f"must be below upper, got {self.lower:g} and {self.upper:g}", field="lower")
-        if self.epsilon is not None and self.totals not in OF_CLASSES:
-            for name in ("upper",) if self.totals == "poisson" else ("lower", "upper"):
-                if getattr(self, name) is None:
-                    raise InvalidInput(f"must be given with epsilon for totals {self.totals}", field=name)
-
-    def _check_counts(self) -> None:
-        if self.lower not in (None, 0.0):
-            raise InvalidInput(f"must be 0 for totals poisson, got {self.lower:g}", field="lower")
-        if self.upper is not None and (self.upper != int(self.upper) or self.upper < 1):
-            raise InvalidInput(f"must be an integer >= 1 for totals poisson, got {self.upper:g}", field="upper")
 
     def _check_person(self) -> None:
         if self.person is not None and self.protected is Unit.RECORD:

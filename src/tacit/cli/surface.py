@@ -230,8 +230,9 @@ def field_option(setting: Setting) -> inspect.Parameter:
 
 
 def _typer_option(setting: Setting, shown: str) -> Any:  # noqa: ANN401
-    names = ", ".join(choice.name for choice in choices_of(setting.kind))
-    sentences = [setting.help, f"One of: {names}." if names else "", f"Default: {shown}." if shown else ""]
+    names = [choice.name for choice in choices_of(setting.kind)]
+    listed = f"One of: {', '.join(names)}." if names and setting.metavar != "|".join(names) else ""
+    sentences = [setting.help, listed, f"Default: {shown}." if shown else ""]
     return typer.Option(setting.option, metavar=setting.metavar, help=" ".join(filter(None, sentences)))
 
 

@@ -333,8 +333,9 @@ def _parts(value: object) -> tuple[str, dict[str, Any]]:
 
 
 def _metavar(kind: Any) -> str:  # noqa: ANN401
-    if choices_of(kind):
-        return "NAME[:KEY=VALUE,...]"
+    if choices := choices_of(kind):
+        written = any(settings_of(one) for one in choices)
+        return "NAME[:KEY=VALUE,...]" if written else "|".join(one.name for one in choices)
     members = [one for one in _members(kind) if one is not types.NoneType]
     only = members[0]
     if typing.get_origin(only) is Literal:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.mechanisms.engine import ROWS, run
 from tacit.data import open_table, read_rows
 from tacit.data.classes import missing_labels
@@ -23,6 +22,7 @@ from tacit.privacy.plan import check_class_count
 if TYPE_CHECKING:
     import ibis
 
+    from tacit.bags.losses import SemilinearLoss
     from tacit.bags.plan import Plan
 
 __all__ = ["OCCURRING", "LabelEncoding", "loss_of_plan"]
@@ -49,14 +49,14 @@ class LabelEncoding:
     def of_plan(cls, plan: Plan, rows: TableView | ibis.Table) -> LabelEncoding:
         """Return the plan's classes, or those that occur where labels are names or each class has a total."""
         column = column_of(rows, check_present(plan.label, rows.columns, argument="label"))
-        numbers = column.is_number or pa.types.is_boolean(column.kind)
-        if plan.classes is not None or plan.totals in ("squared", "poisson") or (plan.totals == "log" and numbers):
+        most, numbers = plan.totals.most_classes, column.is_number or pa.types.is_boolean(column.kind)
+        if plan.classes is not None or not most or (most == 2 and numbers):
             return cls(label=plan.label, classes=plan.classes)
         labels = run(rows, {plan.label: SqlValue(column.value, column.kind)}, group_by=[plan.label])[plan.label]
         found = _occurring(labels, numeric=column.is_number)
         check_class_count(len(found), label=plan.label)
-        if len(found) < 2 or (plan.totals == "log" and len(found) > 2):
-            wanted = "two classes for totals log" if plan.totals == "log" else "at least two classes"
+        if not 2 <= len(found) <= most:
+            wanted = f"two classes for totals {plan.totals}" if most == 2 else "at least two classes"
             raise InvalidInput(
                 f"must list {wanted}: column {plan.label!r} has {len(found)} different labels", field="classes"
             )
@@ -108,14 +108,7 @@ class LabelEncoding:
 
 def loss_of_plan(plan: Plan, classes: Sequence[str] | None) -> SemilinearLoss:
     """Return the loss whose T(y) the plan adds up."""
-    made: Mapping[str, Any] = {
-        "log": LogisticLoss,
-        "classes": lambda: CategoricalLoss(classes=len(classes or ())),
-        "squared": lambda: SquaredLoss(lower=plan.lower, upper=plan.upper),
-        "poisson": lambda: PoissonLoss(most=None if plan.upper is None else int(plan.upper)),
-    }
-    loss: SemilinearLoss = made[plan.totals]()
-    return loss
+    return plan.totals.loss(len(classes or ()), lower=plan.lower, upper=plan.upper)
 
 
 def _occurring(column: pa.ChunkedArray, *, numeric: bool) -> tuple[str, ...]:
