@@ -265,7 +265,7 @@ def _members(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401
 def _read(kind: Any, value: object) -> Any:  # noqa: ANN401
     members = _members(kind)
     if types.NoneType in members:
-        if value is None or value == NONE:
+        if value is None or (isinstance(value, str) and value == NONE):
             return None
         members = tuple(one for one in members if one is not types.NoneType)
     if choices_of(kind):
