@@ -11,6 +11,7 @@ from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Rounded
 from tacit.server import ServerSettings
 from tacit.server.app import create_app
+from tacit.server.records import Host
 from tests.server.rules import rules_of
 
 ROWS = 40
@@ -103,7 +104,7 @@ class TestRoles:
         assert found == listed | replay | {("POST", f"{API}/teams")}, "replays are tested with the pages"
 
     def test_a_cookie_opens_nothing_in_the_api(self, client, sqlite_engine):
-        client.cookies.set("tacit_token", sqlite_engine.new_admin_token())
+        client.cookies.set("tacit_session", sqlite_engine.sign_in(Host()))
         assert client.post(f"{API}/competitions", json=BODY).status_code == 401
 
 

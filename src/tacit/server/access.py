@@ -14,6 +14,7 @@ from tacit.server.key import ServerKey
 from tacit.server.reading import CompetitionReader
 from tacit.server.records import AnonymousCaller, Host, Identity, Team
 from tacit.server.schema import SERVER, TEAM
+from tacit.server.sessions import end_host_sessions, end_session, session_owner, start_session
 from tacit.server.settings import ServerSettings
 from tacit.server.tokens import hash_token, new_token
 
@@ -32,6 +33,7 @@ class TokenAccess(CompetitionReader):
         # read once: asked under load, the database would hold up the event loop for every team's first request
         self._known = self._read_teams()
         self._admin = self._read_admin()
+        self._sessions: set[bytes] = set()
 
     @property
     def csrf_secret(self) -> bytes:
@@ -43,6 +45,7 @@ class TokenAccess(CompetitionReader):
         token = new_token("host")
         with self._writing() as connection:
             connection.execute(update(SERVER).values(admin=hash_token(token)))
+            end_host_sessions(connection)
         return token
 
     def first_admin_token(self) -> str | None:
@@ -72,10 +75,33 @@ class TokenAccess(CompetitionReader):
         self._known[digest] = team_of(row)
         return self._known[digest]
 
+    def sign_in(self, who: Host | Team) -> str:
+        """Return the secret of a new session, which a browser keeps in its cookie."""
+        with self._writing() as connection:
+            return start_session(connection, who, now=self.settings.clock())
+
+    def visitor(self, session: str | None) -> Identity:
+        """Return who signed in with a session, or an anonymous caller."""
+        if not session:
+            return AnonymousCaller()
+        with self._database.reading() as connection:
+            who = session_owner(connection, session, now=self.settings.clock())
+        remember = self._sessions.discard if isinstance(who, AnonymousCaller) else self._sessions.add
+        remember(hash_token(session))
+        return who
+
+    def sign_out(self, session: str) -> None:
+        """End a session."""
+        with self._writing() as connection:
+            end_session(connection, session)
+        self._sessions.discard(hash_token(session))
+
     def knows(self, token: str) -> bool:
-        """Return, without querying the database, whether a token is known to be a team's or the host's."""
+        """Return, without querying the database, whether a token or session is known to be a team's or the host's."""
         digest = hash_token(token)
-        return digest in self._known or (self._admin is not None and hmac.compare_digest(self._admin, digest))
+        if digest in self._known or digest in self._sessions:
+            return True
+        return self._admin is not None and hmac.compare_digest(self._admin, digest)
 
     def _read_admin(self) -> bytes | None:
         with self._database.reading() as connection:

@@ -16,16 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.server.bodies import BodyRoom, CountedBody, body_limit
 from tacit.server.connections import network_of
+from tacit.server.cookies import SessionCookie
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import ServerError, TooLarge, TooManyRequests, Unavailable
 from tacit.server.limits import RateLimit
 from tacit.server.records import AnonymousCaller, Host, Identity, Team
 from tacit.server.tokens import hash_token
 
-__all__ = ["COOKIE", "RequestGuard", "caller", "token_of"]
-
-COOKIE = "tacit_token"
-"""The cookie in which a page keeps its visitor's token: HttpOnly and SameSite=Strict."""
+__all__ = ["RequestGuard", "caller", "token_of"]
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -36,6 +34,7 @@ _HEADERS = {
     "frame-ancestors 'none'",
     "cache-control": "no-store",
 }
+_HTTPS_ONLY = {"strict-transport-security": "max-age=31536000"}
 
 _log = logging.getLogger("tacit.server.access")
 
@@ -78,7 +77,7 @@ class RequestGuard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in (_HEADERS | self._transport_security()).items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -87,6 +86,10 @@ class RequestGuard:
         finally:
             fields = _fields(scope, status=status, seconds=perf_counter() - began)
             _log.info("request %s", fields, extra={"fields": fields})
+
+    def _transport_security(self) -> dict[str, str]:
+        """Tell browsers to come by HTTPS alone, where cookies do."""
+        return _HTTPS_ONLY if self._engine().settings.secure_cookies else {}
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -131,12 +134,13 @@ class RequestGuard:
         limits = engine.settings.limits
         headers = Headers(scope=scope)
         bearer = token_of(headers)
-        token = bearer or Request(scope).cookies.get(COOKIE)
-        self._count(scope, engine, token)
-        who = engine.identify(token)
+        session = SessionCookie.of(engine.settings).read(Request(scope))
+        self._count(scope, engine, bearer or session)
         # the API takes the header alone: a browser sends a cookie by itself, and forms have their own mark
-        scope.setdefault("state", {})["identity"] = who if bearer is not None else AnonymousCaller()
-        return body_limit(scope["path"], who, limits)
+        state = scope.setdefault("state", {})
+        state["identity"] = engine.identify(bearer)
+        state["visitor"] = engine.visitor(session)
+        return body_limit(scope["path"], state["identity"] if bearer else state["visitor"], limits)
 
     def _count(self, scope: Scope, engine: ScoringEngine, token: str | None) -> None:
         """Take the request from the bucket of its token or of its address."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
@@ -40,9 +41,15 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
     mine = TEAM.c.competition == competition["id"]
     if connection.execute(select(TEAM.c.id).where(TEAM.c.invite == invite["id"])).first() is not None:
         raise Conflict("this invite was used already; ask the host for another one")
-    if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
+    taken = connection.execute(select(TEAM.c.name).where(mine)).scalars()
+    if _read_alike(name) in map(_read_alike, taken):
         raise Conflict("another team has this name; choose another one")
     return invite, competition
+
+
+def _read_alike(name: str) -> str:
+    """Return what names that people read as the same have in common: case, width, accents' encoding and spaces."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def check_room(connection: Connection, competition: RowMapping, *, teams: int) -> None:

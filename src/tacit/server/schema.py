@@ -17,7 +17,19 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["COMPETITION", "FILE", "FINAL", "FLAG", "INVITE", "PREDICTION", "SERVER", "SUBMISSION", "TABLES", "TEAM"]
+__all__ = [
+    "COMPETITION",
+    "FILE",
+    "FINAL",
+    "FLAG",
+    "INVITE",
+    "PREDICTION",
+    "SERVER",
+    "SESSION",
+    "SUBMISSION",
+    "TABLES",
+    "TEAM",
+]
 
 
 def _key() -> Column[int]:
@@ -113,6 +125,15 @@ TEAM = Table(
     UniqueConstraint("competition", "name"),
 )
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed."""
+
+SESSION = Table(
+    "server_session",
+    TABLES,
+    Column("secret", LargeBinary, primary_key=True),
+    Column("team", Integer, ForeignKey("server_team.id"), nullable=True),
+    _text("expires"),
+)
+"""Who signed in on the pages: a team, or the host where there is none."""
 
 SUBMISSION = Table(
     "server_submission",

@@ -11,16 +11,14 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from tacit.privacy.errors import InvalidInput
+from tacit.server.cookies import VisitorCookie
 from tacit.server.errors import Forbidden
 from tacit.server.multipart import Take, read_parts
-from tacit.server.pages.visitor import engine_of, host_of
+from tacit.server.pages.visitor import engine_of, host_of, session_of
 from tacit.server.records import Host
 from tacit.server.tokens import csrf_token, csrf_token_fits
 
 __all__ = ["Form", "HostForm", "check_csrf", "csrf_for", "remember_visitor", "text_of"]
-
-_VISITOR = "tacit_visitor"
-"""A cookie of random text that ties a form to the browser it was shown in."""
 
 _CSRF = "csrf"
 _MOST_FIELDS = 60
@@ -57,25 +55,32 @@ def text_of(fields: Mapping[str, bytes], name: str) -> str:
 
 
 def csrf_for(request: Request) -> str:
-    """Return the hidden field of a form for this visitor, who gets a cookie if there is none."""
-    visitor = request.cookies.get(_VISITOR) or getattr(request.state, "visitor", "") or secrets.token_urlsafe(32)
-    request.state.visitor = visitor
-    return csrf_token(engine_of(request).csrf_secret, visitor=visitor)
+    """Return the hidden field of a form for this visitor, who gets a cookie if there is neither one nor a session."""
+    request.state.browser = _browser(request) or secrets.token_urlsafe(32)
+    return csrf_token(engine_of(request).csrf_secret, visitor=request.state.browser)
 
 
 def remember_visitor(request: Request, response: Response) -> None:
     """Set the cookie that :func:`csrf_for` made up."""
-    visitor = getattr(request.state, "visitor", "")
-    if visitor and visitor != request.cookies.get(_VISITOR):
-        secure = engine_of(request).settings.secure_cookies
-        response.set_cookie(_VISITOR, visitor, httponly=True, samesite="strict", secure=secure)
+    made = getattr(request.state, "browser", "")
+    if made and made not in (session_of(request), _visitor_cookie(request).read(request)):
+        _visitor_cookie(request).write(response, made)
 
 
 def check_csrf(request: Request, token: str) -> None:
-    """Raise unless the form was shown by this server to this browser."""
-    secret = engine_of(request).csrf_secret
-    if not csrf_token_fits(token, secret=secret, visitor=request.cookies.get(_VISITOR, "")):
+    """Raise unless the form was shown by this server to this browser, in this session."""
+    if not csrf_token_fits(token, secret=engine_of(request).csrf_secret, visitor=_browser(request)):
         raise Forbidden("this form is too old or came from elsewhere; go back, reload the page and send it again")
+
+
+def _browser(request: Request) -> str:
+    """Return what only this browser has: its session, or the cookie of a visitor without one."""
+    made: str = getattr(request.state, "browser", "")
+    return session_of(request) or made or _visitor_cookie(request).read(request) or ""
+
+
+def _visitor_cookie(request: Request) -> VisitorCookie:
+    return VisitorCookie.of(engine_of(request).settings)
 
 
 async def _multipart(request: Request, content_type: str) -> dict[str, bytes]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
-from tacit.server.engine import ScoringEngine
+from tacit.server.cookies import SessionCookie
 from tacit.server.errors import Unauthorized
-from tacit.server.guard import COOKIE
 from tacit.server.pages.forms import Form, text_of
 from tacit.server.pages.plot import draw_history
 from tacit.server.pages.view import go_to, render
-from tacit.server.pages.visitor import engine_of, visible
+from tacit.server.pages.visitor import engine_of, session_of, visible
 from tacit.server.records import Host, Team
 from tacit.server.reservation import final_guarantee
 
-__all__ = ["add_public_pages", "sign_in"]
+__all__ = ["add_public_pages"]
 
 _LONGEST = 256
 _WEAK = 7.0
@@ -71,10 +71,8 @@ def _add_joining(routes: APIRouter) -> None:
     def join(request: Request, form: Form) -> Response:
         engine = engine_of(request)
         joined = engine.register(_short(form, "invite"), name=_short(form, "name"))
-        request.state.joined = joined.team  # the cookie comes with this answer
-        response = render(request, "welcome.html", joined=joined)
-        sign_in(response, joined.token, engine)
-        return response
+        start = _start_session(request, joined.team)
+        return start(render(request, "welcome.html", joined=joined))
 
 
 def _add_signing_in(routes: APIRouter) -> None:
@@ -88,22 +86,31 @@ def _add_signing_in(routes: APIRouter) -> None:
         token = _short(form, "token")
         who = engine.identify(token)
         if isinstance(who, Host | Team):
-            response = go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team")
-            sign_in(response, token, engine)
-            return response
+            start = _start_session(request, who)
+            return start(go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team"))
         raise Unauthorized("this token is not known; look for spaces or a missing end, or ask the host for an invite")
 
     @routes.post("/sign-out")
-    def sign_out(form: Form) -> Response:
+    def sign_out(request: Request, form: Form) -> Response:
         del form
         response = go_to("/")
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        if session := session_of(request):
+            engine_of(request).sign_out(session)
+            SessionCookie.of(engine_of(request).settings).remove(response)
         return response
 
 
-def sign_in(response: Response, token: str, engine: ScoringEngine) -> None:
-    """Keep a token in a cookie that scripts cannot read and other sites cannot send."""
-    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
+def _start_session(request: Request, who: Host | Team) -> Callable[[Response], Response]:
+    """Sign the visitor in; the result gives the cookie to an answer, whose forms belong to the session already."""
+    engine = engine_of(request)
+    secret = engine.sign_in(who)
+    request.state.session, request.state.visitor = secret, who
+
+    def start(response: Response) -> Response:
+        SessionCookie.of(engine.settings).write(response, secret)
+        return response
+
+    return start
 
 
 def _odds(guarantee: AnyGuarantee) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import Request
 
+from tacit.server.cookies import SessionCookie
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
-from tacit.server.guard import COOKIE
-from tacit.server.records import Competition, Host, Identity, Team, may_see
+from tacit.server.records import AnonymousCaller, Competition, Host, Identity, Team, may_see
 
-__all__ = ["engine_of", "host_of", "team_of", "visible", "visitor"]
+__all__ = ["engine_of", "host_of", "session_of", "team_of", "visible", "visitor"]
 
 
 def engine_of(request: Request) -> ScoringEngine:
@@ -19,9 +19,15 @@ def engine_of(request: Request) -> ScoringEngine:
 
 
 def visitor(request: Request) -> Identity:
-    """Return the visitor of a page: a team that just joined, or the owner of the token in the cookie."""
-    joined: Team | None = getattr(request.state, "joined", None)
-    return joined or engine_of(request).identify(request.cookies.get(COOKIE))
+    """Return the visitor of a page: whoever signed in with this browser, perhaps just now."""
+    found: Identity = getattr(request.state, "visitor", AnonymousCaller())
+    return found
+
+
+def session_of(request: Request) -> str | None:
+    """Return the secret of the visitor's session, which may have begun with this request."""
+    begun: str | None = getattr(request.state, "session", None)
+    return begun or SessionCookie.of(engine_of(request).settings).read(request)
 
 
 def host_of(request: Request) -> Host:
