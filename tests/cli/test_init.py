@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sys
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -148,20 +148,34 @@ def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
     assert read_plan(run.out).steps[2].plan.ranges["age"] == (0.0, 4000.0), "a public table is taken at its word"
 
 
+def test_a_code_for_a_gap_decides_no_range(run, tmp_path, capsys):
+    data, rng = tmp_path / "codes.parquet", np.random.default_rng(0)
+    weight = np.where(np.arange(300) % 20 == 3, -999, rng.normal(70, 9, 300))
+    due = [date(9999, 12, 31) if k % 9 == 2 else date(2024, 1 + k % 12, 3) for k in range(300)]
+    pq.write_table(pa.table({"weight": weight, "due": due, "y": [0, 1] * 150}), data)
+    assert run("--label", "y", data=data) == 0
+    plan = read_plan(run.out).steps[2].plan
+    assert plan.ranges == {"weight": (0.0, 100.0), "due": (date(2024, 1, 1), date(2024, 12, 31))}
+    said = capsys.readouterr().out
+    assert "Far from the rest: -999 in weight (if it stands for a gap, leave it empty)." in said
+    assert "Far from the rest: 9999-12-31 in due" in said
+    assert "= [0, 100]  # without -999, which may stand for a gap, clipped: put the public" in run.out.read_text()
+
+
 def test_words_among_numbers_are_listed_where_many_rows_share_them(run, tmp_path, capsys):
     data = tmp_path / "gaps.csv"
-    age = ["-" if k % 30 == 7 else "unknown, moved to Bern" if k == 9 else 18 + k % 60 for k in range(600)]
+    age = ["none" if k % 30 == 7 else "unknown, moved to Bern" if k == 9 else 18 + k % 60 for k in range(600)]
     rows = zip(age, ["none known" if k == 5 else k % 40 for k in range(600)], ["no", "yes"] * 300, strict=True)
     data.write_text("age,visits,ill\n" + "".join(f'"{a}",{v},{y}\n' for a, v, y in rows))
     assert run("--label", "ill", data=data) == 0
     said = capsys.readouterr().out
     leave = "leave those empty to use it as numbers)."
-    assert f"Read as text: age (a few values are no numbers, such as '-'; {leave}" in said
+    assert f"Read as text: age (a few values are no numbers, such as 'none'; {leave}" in said
     assert f"Read as text: visits (a few values are no numbers; {leave}" in said
     assert "Bern" not in said + run.out.read_text()
     assert "none known" not in said + run.out.read_text(), "a value of one row"
     assert run("--label", "ill", "--force", "--json", data=data) == 0
-    assert json.loads(capsys.readouterr().out)["read_as_text"] == {"age": ["-"], "visits": []}
+    assert json.loads(capsys.readouterr().out)["read_as_text"] == {"age": ["none"], "visits": []}
 
 
 def test_a_word_of_a_few_rows_is_not_in_the_plan(run, tmp_path):

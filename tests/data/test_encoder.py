@@ -187,7 +187,7 @@ def test_a_stored_encoder_is_the_same_one(encoder):
     assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
 
 
-GOOD = {"kind": "number", "name": "x", "gaps": False, "low": 0, "high": 1, "clipped": True}
+GOOD = {"kind": "number", "name": "x", "gaps": False, "low": 0, "high": 1, "reach": 1.0, "codes": []}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +198,9 @@ GOOD = {"kind": "number", "name": "x", "gaps": False, "low": 0, "high": 1, "clip
         [{**GOOD, "kind": "code"}],
         [{**GOOD, "low": float("nan")}],
         [{**GOOD, "high": -1}],
+        [{**GOOD, "reach": 0}],
+        [{**GOOD, "codes": "-9"}],
+        [{**GOOD, "codes": [float("inf")]}],
         [{**GOOD, "name": 3}],
         [{**GOOD, "gaps": 1}],
         [{"kind": "hashed", "name": "x", "gaps": False, "buckets": 10**9}],
@@ -209,6 +212,39 @@ GOOD = {"kind": "number", "name": "x", "gaps": False, "low": 0, "high": 1, "clip
 def test_a_damaged_encoder_is_refused(columns):
     with pytest.raises(InvalidRelease, match="the header has a damaged encoder"):
         Encoder.from_json({"columns": columns, "left_out": []})
+
+
+def test_a_typing_error_does_not_hide_the_other_values():
+    weights = np.random.default_rng(0).normal(70, 9, 500)
+    clean, spoilt = (pa.table({"x": [*weights, *far]}) for far in ([], [9.9e14, -4.4e13]))
+    encoder = Encoder.fitted(spoilt)
+    assert encoder.scaled(clean) == pytest.approx(Encoder.fitted(clean).scaled(clean))
+    assert encoder.scaled(spoilt)[-2:, 0].tolist() == [20.0, -20.0]
+
+
+@pytest.mark.parametrize("code", [-999.0, 9999.0])
+def test_a_code_for_a_gap_is_a_missing_value(code):
+    weights = np.random.default_rng(0).normal(70, 9, 500)
+    known = pa.table({"x": weights})
+    encoder = Encoder.fitted(pa.table({"x": [*weights, *[code] * 40]}))
+    assert encoder.names == ("x", "x is missing")
+    assert encoder.scaled(pa.table({"x": [code, None]})).tolist() == [[0.0, 1.0]] * 2
+    assert encoder.scaled(known)[:, 0] == pytest.approx(Encoder.fitted(known).scaled(known)[:, 0])
+    assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
+
+
+def test_a_copy_of_a_column_is_left_out():
+    ages = [*range(20, 80), 20]
+    table = pa.table({"age": ages, "again": ages, "other": [*ages[:-1], 21], "years": pa.array(ages, pa.float64())})
+    encoder = Encoder.fitted(table)
+    assert encoder.left_out == (("again", "the same as age in every row"),)
+    assert Encoder.fitted(table, ["again", "age"], chosen=True).columns() == ("again", "age")
+
+
+def test_dates_have_codes_for_gaps_too():
+    days = [date(2024, 1 + k % 12, 1 + k % 28) for k in range(300)]
+    encoder = Encoder.fitted(pa.table({"d": [*days, *[date(9999, 12, 31)] * 10]}))
+    assert encoder.scaled(pa.table({"d": [date(9999, 12, 31)]})).tolist() == [[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]
 
 
 def test_a_hash_is_the_same_on_every_machine():

@@ -192,7 +192,7 @@ def _bags(found: Suggestions, e: str, own: Mapping[str, str], *, rows: int) -> s
 def _declared(found: Suggestions, public: str | None) -> str:
     """Ranges, words and gaps of columns, a line each."""
     lines = [
-        f"ranges.{_quoted(name)} = [{_end(low)}, {_end(high)}]{_clipped(found.clipped.get(name, 0))}"
+        f"ranges.{_quoted(name)} = [{_end(low)}, {_end(high)}]{_left(found, name)}"
         for name, (low, high) in found.ranges.items()
     ]
     lines += [f"categories.{_quoted(name)} = {_listed(words)}" for name, words in found.categories.items()]
@@ -203,8 +203,14 @@ def _declared(found: Suggestions, public: str | None) -> str:
     return f"# ranges, words and gaps, {origin}\n" + "\n".join(lines) + "\n"
 
 
-def _clipped(count: int) -> str:
-    return f"  # without {counted(count, 'value')} far from the rest, clipped: put the public range" if count else ""
+def _left(found: Suggestions, name: str) -> str:
+    """What a range does not cover, as a comment."""
+    codes, count = found.codes.get(name, ()), found.clipped.get(name, 0)
+    if not (codes or count):
+        return ""
+    written = [f"{', '.join(codes)}, which may stand for a gap"] if codes else []
+    written += [f"{counted(count, 'value')} far from the rest"] if count else []
+    return f"  # without {', and '.join(written)}, clipped: put the public range"
 
 
 def _end(end: float | date) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.audit.typical import typical_values
 from tacit.data.amounts import is_amount
 from tacit.data.encoder.kinds import numbers_of
+from tacit.data.encoder.typical import typical_values
 from tacit.privacy.words import counted
 
 __all__ = ["NumericLabel"]

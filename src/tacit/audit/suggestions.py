@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.audit.typical import typical_values
 from tacit.data import Encoder
 from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
 from tacit.data.encoder.kinds import days_of, numbers_of
+from tacit.data.encoder.typical import typical_values
 from tacit.labels.releases.row_order import follows_order
 
 __all__ = ["RowOrder", "Suggestions", "matching_columns", "suggest_label"]
@@ -121,16 +121,23 @@ class Suggestions:
         """A range around the typical values of each column of numbers or dates."""
         return {
             rule.name: (_years if isinstance(rule, DateColumn) else _range)(self._typical(rule))
-            for rule in self._encoder.rules
-            if isinstance(rule, NumberColumn)
+            for rule in self._measured
         }
 
     @property
     def clipped(self) -> dict[str, int]:
         """How many values of a column are far outside the rest, so that its range does not cover them."""
-        measured = (rule for rule in self._encoder.rules if isinstance(rule, NumberColumn))
-        counts = {rule.name: len(self._known(rule)) - len(self._typical(rule)) for rule in measured}
+        counts = {rule.name: len(self._known(rule)) - len(self._typical(rule)) for rule in self._measured}
         return {name: count for name, count in counts.items() if count}
+
+    @property
+    def codes(self) -> dict[str, tuple[str, ...]]:
+        """The values of a column that likely stand for a gap, such as -999, so that its range does not cover them."""
+        return {
+            rule.name: tuple(str((_date if isinstance(rule, DateColumn) else _plain)(code)) for code in rule.codes)
+            for rule in self._measured
+            if rule.codes
+        }
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
@@ -143,7 +150,10 @@ class Suggestions:
     @property
     def gaps(self) -> tuple[str, ...]:
         """The columns with missing values."""
-        return tuple(rule.name for rule in self._encoder.rules if rule.gaps)
+        missing = (
+            name for name in self.features_used if pc.any(pc.is_null(self.table[name], nan_is_null=True)).as_py()
+        )
+        return tuple(missing)
 
     @property
     def bags(self) -> tuple[str, ...]:
@@ -152,10 +162,14 @@ class Suggestions:
         few = sorted((name for name in values if 2 <= values[name] <= _FEW), key=lambda name: values[name])
         return tuple(name for name in few if self._largest_bag(name) >= _LEAST_BAG)[:2]
 
+    @property
+    def _measured(self) -> list[NumberColumn]:
+        return [rule for rule in self._encoder.rules if isinstance(rule, NumberColumn)]
+
     def _known(self, rule: NumberColumn) -> NDArray[np.float64]:
         column = self.table[rule.name]
         values = (days_of if isinstance(rule, DateColumn) else numbers_of)(column, name=rule.name)
-        return values[np.isfinite(values)]
+        return values[np.isfinite(values) & ~np.isin(values, rule.codes)]
 
     def _typical(self, rule: NumberColumn) -> NDArray[np.float64]:
         return self._known(rule) if self.public else typical_values(self._known(rule))
@@ -178,14 +192,21 @@ def _rounded_up(number: float) -> float:
     if number == 0:
         return 1
     unit = 10.0 ** math.floor(math.log10(number))
-    rounded = math.ceil(number / unit) * unit
-    return int(rounded) if rounded.is_integer() else float(f"{rounded:g}")
+    return _plain(float(f"{math.ceil(number / unit) * unit:g}"))
+
+
+def _plain(number: float) -> float:
+    return int(number) if number.is_integer() else number
 
 
 def _years(days: NDArray[np.float64]) -> tuple[date, date]:
     """Return the first day of the first year, and the last day of the last, of days since the start of 1970."""
-    low, high = ((date(1970, 1, 1) + timedelta(days=math.floor(end))).year for end in (days.min(), days.max()))
+    low, high = (_date(end).year for end in (days.min(), days.max()))
     return date(low, 1, 1), date(high, 12, 31)
+
+
+def _date(days: float) -> date:
+    return date(1970, 1, 1) + timedelta(days=math.floor(days))
 
 
 def _values(column: pa.ChunkedArray) -> int:

@@ -102,7 +102,12 @@ def init(
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
-        decided |= {"clipped": suggested.clipped, "read_as_text": mixed, "order": order.name.lower()}
+        decided |= {
+            "clipped": suggested.clipped,
+            "codes": suggested.codes,
+            "read_as_text": mixed,
+            "order": order.name.lower(),
+        }
         amount = None if numeric is None else asdict(numeric)
         typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
         return
@@ -112,6 +117,8 @@ def init(
         typer.echo(f"Left out: {name} ({why}).")
     for name, count in suggested.clipped.items():
         typer.echo(f"Clipped: {name} ({counted(count, 'value')} far from the rest; declare its public range).")
+    for name, codes in suggested.codes.items():
+        typer.echo(f"Far from the rest: {', '.join(codes)} in {name} (if it stands for a gap, leave it empty).")
     for name, words in mixed.items():
         such = f", such as {words[0]!r}" if words else ""
         typer.echo(f"Read as text: {name} (a few values are no numbers{such}; leave those empty to use it as numbers).")

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data.encoder.numbers import NumberColumn
+from tacit.data.encoder.numbers import EVERYWHERE, NumberColumn
 from tacit.data.encoder.rule import ColumnRule, EncodedColumn, check_distinct
 from tacit.data.encoder.words import HashedColumn
 from tacit.privacy.errors import InvalidInput
@@ -90,7 +90,7 @@ class Encoder:
     ) -> Encoder:
         """Make rules from rows whose features are public: from their means, standard deviations and words.
 
-        Ids, names, constants and columns of no known type are left out, with the reason.
+        Ids, names, constants, copies of other columns and columns of no known type are left out, with the reason.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Encoder:
     @classmethod
     def of_numbers(cls, features: Sequence[str]) -> Encoder:
         """Return the encoder that leaves numbers unchanged."""
-        return cls(rules=tuple(NumberColumn(name=name, low=-1.0, high=1.0, clipped=False) for name in features))
+        return cls(rules=tuple(NumberColumn(name=name, low=-1.0, high=1.0, reach=EVERYWHERE) for name in features))
 
     @cached_property
     def encoded(self) -> tuple[EncodedColumn, ...]:
@@ -153,7 +153,7 @@ class Encoder:
         return result if only is None or names == list(only) else result[:, [names.index(name) for name in only]]
 
     def scaled(self, rows: pa.Table, *, field: str | None = None) -> NDArray[np.float64]:
-        """Return the matrix with the range of each measured column mapped to [-1, 1]."""
+        """Return the matrix, each measured column's range mapped to [-1, 1], values clipped to its reach."""
         return self.scale(self.encode(rows, field=field))
 
     def sparse(self, rows: pa.Table, *, field: str | None = None) -> csr_matrix:
@@ -171,8 +171,8 @@ class Encoder:
         """Return a matrix in the columns' own units as :meth:`scaled` does."""
         scaled = (matrix - self._middle) / self._half
         for place, column in enumerate(self.encoded):
-            if column.measured and column.clipped:
-                np.clip(scaled[:, place], -1.0, 1.0, out=scaled[:, place])
+            if column.measured:
+                np.clip(scaled[:, place], -column.reach, column.reach, out=scaled[:, place])
         return np.asarray(scaled)
 
     def unscale(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:

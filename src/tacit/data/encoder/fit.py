@@ -12,6 +12,7 @@ from tacit.data.encoder.declare import Range, check_declared, declared_rule
 from tacit.data.encoder.kinds import days_of, is_date, is_number, is_word, numbers_of, words_of
 from tacit.data.encoder.numbers import DateColumn, NumberColumn
 from tacit.data.encoder.rule import ColumnRule, Matrix
+from tacit.data.encoder.typical import gap_codes, typical_values
 from tacit.data.encoder.words import CategoryColumn, HashedColumn
 from tacit.data.encoder.written_numbers import signs_of_numbers
 from tacit.data.names import check_present
@@ -23,6 +24,7 @@ _BUCKETS = 0.64  # of a hashed column, for each word that a column could have ha
 _FEW_ROWS = 50  # up to here even measured values may all differ
 _PER_NAME = 3  # rows per value of a name, on average, at most
 _COLLISIONS = 20  # expected of random integers; ids have none
+_REACH = 20.0  # standard deviations
 _WIDEST = 2.0**53  # of a range of integers that measure or count something
 
 
@@ -39,10 +41,11 @@ def fit_rules(
     check_declared(features, ranges=ranges, categories=categories)
     rules: list[ColumnRule] = []
     left_out: list[tuple[str, str]] = []
+    seen: dict[object, str] = {}  # a used column for each start
     for name in features:
         column = rows[check_present(name, rows.column_names, argument="features")]
         declared = name in ranges or name in categories
-        reason = _reason(column)
+        reason = _reason(column) or _copied(column, rows, seen.setdefault(_start(column), name), name)
         if reason and not declared and not chosen:
             left_out.append((name, reason))
             continue
@@ -54,17 +57,22 @@ def fit_rules(
 
 def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool, most_words: int) -> ColumnRule:
     if is_date(column.type):
-        low, high = _spread(days_of(column, name=name))
-        return DateColumn(name=name, low=low, high=high, clipped=False, gaps=gaps)
+        return _measured(DateColumn, name, days_of(column, name=name), gaps=gaps)
     if is_number(column.type):
-        low, high = _spread(numbers_of(column, name=name))
-        return NumberColumn(name=name, low=low, high=high, clipped=False, gaps=gaps)
+        return _measured(NumberColumn, name, numbers_of(column, name=name), gaps=gaps)
     if not is_word(column.type):
         raise InvalidInput(f"must leave out column {name!r}, which is {column.type}", field="features")
     words = words_of(column).unique().drop_null()
     if not 0 < len(words) <= most_words:
         return HashedColumn(name=name, buckets=round(_BUCKETS * most_words), gaps=gaps)
     return CategoryColumn(name=name, words=tuple(sorted(words.to_pylist())), gaps=gaps)
+
+
+def _measured(kind: type[NumberColumn], name: str, values: Matrix, *, gaps: bool) -> NumberColumn:
+    """Return a rule that neither typing errors nor codes for gaps decide: one value of 1e15 would hide all others."""
+    codes = gap_codes(values)
+    low, high = _spread(typical_values(values))
+    return kind(name=name, low=low, high=high, reach=_REACH, codes=codes, gaps=gaps or bool(codes))
 
 
 def _spread(values: Matrix) -> tuple[float, float]:
@@ -97,6 +105,15 @@ def _reason(column: pa.ChunkedArray) -> str | None:
     if pa.types.is_integer(kind) and count == rows > _FEW_ROWS and _counts(column.drop_null()):
         return "an id: integers that differ in every row"
     return None
+
+
+def _start(column: pa.ChunkedArray) -> object:
+    """What a column and a copy of it share."""
+    return column.type, column.null_count, str(column.slice(0, _FEW_ROWS).to_pylist())
+
+
+def _copied(column: pa.ChunkedArray, rows: pa.Table, other: str, name: str) -> str | None:
+    return f"the same as {other} in every row" if other != name and column.equals(rows[other]) else None
 
 
 def _range_of(column: pa.ChunkedArray) -> float:

@@ -12,7 +12,10 @@ from tacit.data.encoder.kinds import days_of, numbers_of
 from tacit.data.encoder.rule import Column, ColumnRule, EncodedColumn, Matrix
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["DateColumn", "FlagColumn", "NumberColumn"]
+__all__ = ["EVERYWHERE", "DateColumn", "FlagColumn", "NumberColumn"]
+
+EVERYWHERE = float(np.finfo(np.float64).max)
+"""The reach of a column that nothing clips."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +26,18 @@ class NumberColumn(ColumnRule):
     ----------
     low, high
         The range: public, or one standard deviation around the mean of public rows.
+    reach
+        How many halves of the range from its middle a scaled value may be; values further away are clipped.
+    codes
+        Numbers, such as -999, that stand for a missing value.
     """
 
     kind: ClassVar[str] = "number"
 
     low: float
     high: float
-    clipped: bool = True
+    reach: float = 1.0
+    codes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not -np.inf < self.low < self.high < np.inf:
@@ -39,10 +47,21 @@ class NumberColumn(ColumnRule):
             )
 
     def _encoded(self) -> tuple[EncodedColumn, ...]:
-        return (EncodedColumn(name=self.name, low=self.low, high=self.high, measured=True, clipped=self.clipped),)
+        return (EncodedColumn(name=self.name, low=self.low, high=self.high, measured=True, reach=self.reach),)
 
     def _encode(self, column: Column) -> Matrix:
-        return _filled(numbers_of(column, name=self.name), (self.low + self.high) / 2)[:, None]
+        return _filled(self._values(column), (self.low + self.high) / 2)[:, None]
+
+    def _missing(self, column: Column) -> Matrix:
+        return np.isnan(self._values(column)).astype(np.float64)
+
+    def _values(self, column: Column) -> Matrix:
+        """Return the column in its own units, with NaN for missing values."""
+        values = self._measured(column)
+        return np.where(np.isin(values, self.codes), np.nan, values) if self.codes else values
+
+    def _measured(self, column: Column) -> Matrix:
+        return numbers_of(column, name=self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +103,11 @@ class DateColumn(NumberColumn):
         circles = [f"{self.name} {part} {side}" for part in ("month", "weekday") for side in ("sine", "cosine")]
         return (*super()._encoded(), *(EncodedColumn(name=name, low=-1.0) for name in circles))
 
+    def _measured(self, column: Column) -> Matrix:
+        return days_of(column, name=self.name)
+
     def _encode(self, column: Column) -> Matrix:
-        days = days_of(column, name=self.name)
+        days = self._values(column)
         known = np.isfinite(days)
         whole = np.floor(np.where(known, days, 0.0)).astype(np.int64)
         months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12

@@ -28,15 +28,15 @@ class EncodedColumn:
     ----------
     measured
         Whether it is a quantity, whose range is scaled to [-1, 1]; indicators, sines and cosines are not scaled.
-    clipped
-        Whether scaling clips values to the range.
+    reach
+        Scaling clips values to this many halves of the range from its middle.
     """
 
     name: str
     low: float = 0.0
     high: float = 1.0
     measured: bool = False
-    clipped: bool = True
+    reach: float = 1.0
 
     @property
     def middle(self) -> float:
@@ -76,8 +76,11 @@ class ColumnRule(ABC):
         known = self._encode(column)
         if not self.gaps:
             return known
-        missing = np.asarray(pc.is_null(column, nan_is_null=True)).astype(np.float64)
-        return np.column_stack([known, missing])
+        return np.column_stack([known, self._missing(column)])
+
+    def _missing(self, column: Column) -> Matrix:
+        """Return 1 for each missing value, 0 for the others."""
+        return np.asarray(pc.is_null(column, nan_is_null=True)).astype(np.float64)
 
     @abstractmethod
     def _encoded(self) -> tuple[EncodedColumn, ...]: ...

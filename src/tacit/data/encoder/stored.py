@@ -96,6 +96,12 @@ def _number(value: object) -> float:
     return float(value)
 
 
+def _positive(value: object) -> float:
+    if not (number := _number(value)) > 0:
+        raise TypeError(f"must be > 0, got {value!r}")
+    return number
+
+
 def _buckets(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_BUCKETS:
         raise TypeError(f"must have 1 to {_MOST_BUCKETS:,} buckets, got {value!r}")
@@ -107,7 +113,8 @@ _READ: dict[str, Callable[[object], Any]] = {
     "gaps": _flag,
     "low": _number,
     "high": _number,
-    "clipped": _flag,
+    "reach": _positive,
+    "codes": lambda value: tuple(_number(code) for code in _list(value)),
     "words": lambda value: tuple(_text(word) for word in _list(value)),
     "buckets": _buckets,
 }
