@@ -1,7 +1,8 @@
 """The scoring server among strangers: honest teams' times while others hold connections open and send large bodies.
 
 Run ``python -m benchmarks.scoring_strangers``. Everything stays on the loopback: teams connect from 127.0.0.1,
-strangers from twenty other addresses of it. Results go to ``benchmarks/results/scoring_strangers.json``.
+strangers from twenty other addresses of it. Strangers are a process of their own at the lowest priority, because their
+processor time would be another machine's. Results go to ``benchmarks/results/scoring_strangers.json``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -47,8 +49,7 @@ def measure(*, seconds: float) -> dict[str, Any]:
         try:
             _wait_for(port)
             found = {
-                kind: _under(port, folder, strangers, seconds=seconds, process=server.pid)
-                for kind, strangers in (("quiet", None), ("half-sent requests", _hold), ("large bodies", _send))
+                kind: _under(port, folder, kind, seconds=seconds, process=server.pid) for kind in ("quiet", *_STRANGERS)
             }
         finally:
             server.send_signal(signal.SIGTERM)
@@ -56,21 +57,17 @@ def measure(*, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _under(
-    port: int, folder: Path, strangers: Callable[..., None] | None, *, seconds: float, process: int
-) -> dict[str, Any]:
+def _under(port: int, folder: Path, kind: str, *, seconds: float, process: int) -> dict[str, Any]:
     """Measure honest requests while strangers do what they do."""
-    stop = threading.Event()
-    threads = []
-    if strangers is not None:
-        threads = [threading.Thread(target=strangers, args=(port, place, stop)) for place in range(2, 22)]
-    for thread in threads:
-        thread.start()
-    time.sleep(1.0 if threads else 0.0)
+    command = [sys.executable, "-m", "benchmarks.scoring_strangers", "--strangers", kind, "--port", str(port)]
+    strangers = subprocess.Popen(command, stdout=subprocess.PIPE) if kind in _STRANGERS else None
+    if strangers is not None and strangers.stdout is not None:
+        strangers.stdout.readline()  # they have begun
+        time.sleep(2.0)
     times = _honest(port, folder, seconds=seconds)
-    stop.set()
-    for thread in threads:
-        thread.join()
+    if strangers is not None:
+        strangers.terminate()
+        strangers.wait()
     return {
         "requests": len(times),
         "failed": sum(1 for one in times if one is None),
@@ -140,6 +137,22 @@ def _send(port: int, place: int, stop: threading.Event) -> None:
                 connection.close()
 
 
+_STRANGERS: dict[str, Callable[[int, int, threading.Event], None]] = {
+    "half-sent requests": _hold,
+    "large bodies": _send,
+}
+
+
+def _be_strangers(kind: str, port: int) -> None:
+    """Do what strangers do from twenty addresses, until ended."""
+    os.nice(19)
+    stop = threading.Event()
+    for place in range(2, 22):
+        threading.Thread(target=_STRANGERS[kind], args=(port, place, stop), daemon=True).start()
+    print("begun", flush=True)
+    signal.pause()
+
+
 def _quantile(times: list[float | None], share: float) -> float:
     return float(np.quantile([np.inf if one is None else one for one in times], share, method="higher"))
 
@@ -154,12 +167,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--serve", type=Path)
+    parser.add_argument("--strangers", choices=list(_STRANGERS))
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--out", type=Path, default=HERE / "results" / "scoring_strangers.json")
     told = parser.parse_args()
     if told.serve is not None:
         serve(ServerSettings(folder=told.serve, limits=ServerLimits(token_rate=FREE)), port=told.port, log=False)
         return
+    if told.strangers is not None:
+        _be_strangers(told.strangers, told.port)
     found = {
         "rows": ROWS,
         "connections": CONNECTIONS,

@@ -79,6 +79,12 @@ def test_headers_have_a_size(connect):
     assert is_closed(connect(b"GET / HTTP/1.1\r\nX-a: " + b"a" * 8192))
 
 
+def test_a_request_that_comes_at_once_is_not_all_headers(connect):
+    body = b"{" + b" " * 3 * PATIENT.header_bytes
+    head = f"POST /api/v1/teams HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    assert connect(head + body).recv(12) == b"HTTP/1.1 422"
+
+
 def test_a_body_must_come_at_a_pace(connect):
     held = connect(b"POST /api/v1/teams HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
     assert is_closed(held)

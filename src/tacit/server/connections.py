@@ -42,6 +42,7 @@ def bounded_protocol(limits: ServerLimits, *, trusted: Collection[str] = ()) -> 
         _whose = ""
         _deadline: asyncio.TimerHandle | None = None
         _in_headers = True
+        _saw_headers = False
         _header_bytes = 0
         _body_bytes = 0
 
@@ -62,9 +63,9 @@ def bounded_protocol(limits: ServerLimits, *, trusted: Collection[str] = ()) -> 
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            in_headers = self._in_headers
+            in_headers, self._saw_headers = self._in_headers, False
             super().data_received(data)
-            if in_headers and self._in_headers:
+            if in_headers and not self._saw_headers:
                 self._header_bytes += len(data)
                 if self._header_bytes > limits.header_bytes:
                     self.transport.abort()
@@ -75,7 +76,7 @@ def bounded_protocol(limits: ServerLimits, *, trusted: Collection[str] = ()) -> 
             self._wait(limits.header_seconds)
 
         def on_headers_complete(self) -> None:
-            self._in_headers, self._body_bytes = False, 0
+            self._in_headers, self._saw_headers, self._body_bytes = False, True, 0
             self._deadline_for_body()
             super().on_headers_complete()
 
