@@ -15,24 +15,35 @@ PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
 def test_it_measures_and_keeps_every_epsilon(tmp_path, capsys):
     out, kept = tmp_path / "out.json", tmp_path / "representation.pt"
     small = ["--made-up", "40", "--quick", "--width", "1", "--representation-epochs", "1", "--epochs", "0.5"]
-    for epsilon in ("1", "3"):
+    for epsilon in ("1", "inf"):
         files = ["--representation", str(kept), "--out", str(out), "--device", "cpu"]
         benchmark.main([*small, *files, "--epsilon", epsilon])
-    assert "epsilon 3 seed 0" in capsys.readouterr().out
+    assert "cifar10|inf|0: " in capsys.readouterr().out
     points = json.loads(out.read_text())["points"]
-    assert set(points) == {"cifar10|1|0", "cifar10|3|0"}
+    assert set(points) == {"cifar10|1|0", "cifar10|inf|0"}
     for point in points.values():
         assert 0 <= point["accuracy"] <= 1
         assert point["renewals"]
         assert str(tmp_path) not in point["command"]
-    assert points["cifar10|1|0"]["representation"] == points["cifar10|3|0"]["representation"], "learned once"
+    assert points["cifar10|inf|0"]["released_right"] == 1
+    assert points["cifar10|1|0"]["representation"] == points["cifar10|inf|0"]["representation"], "learned once"
 
 
 def test_it_trains_for_as_long_as_it_may(tmp_path, capsys):
     files = ["--representation", str(tmp_path / "kept.pt"), "--out", str(tmp_path / "out.json"), "--device", "cpu"]
     small = ["--made-up", "40", "--quick", "--width", "1", "--representation-epochs", "1", "--seconds", "2"]
-    benchmark.main([*files, *small])
-    assert "s a step" in capsys.readouterr().out
+    for _ in range(2):
+        benchmark.main([*files, *small, "--pace", str(tmp_path / "pace.json")])
+    assert capsys.readouterr().out.count("a trial of") == 1
+
+
+def test_points_from_elsewhere_join_the_results(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "OUT", tmp_path / "all.json")
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(json.dumps({"points": {name: {"accuracy": 0.5}}}))
+    benchmark.main(["--merge", str(tmp_path / "a")])
+    benchmark.main(["--merge", str(tmp_path / "b")])
+    assert set(json.loads((tmp_path / "all.json").read_text())["points"]) == {"a", "b"}
 
 
 def test_the_page_says_what_was_measured():

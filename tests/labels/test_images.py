@@ -9,10 +9,13 @@ torch = pytest.importorskip("torch")
 
 from tacit.labels import Plan, protect  # noqa: E402
 from tacit.labels.learners.images import ImageClassifier, PatchRepresentation, VotedTraining  # noqa: E402
+from tacit.labels.learners.images.checkpoint import TrainingCheckpoint  # noqa: E402
+from tacit.labels.learners.images.learner import LearningSchedule  # noqa: E402
+from tacit.labels.learners.images.network import ResidualNetwork  # noqa: E402
 from tacit.labels.learners.images.optimizer import LayerwiseSgd  # noqa: E402
 from tacit.labels.learners.images.targets import ClassOpinions, choose_targets  # noqa: E402
 from tacit.labels.learners.images.views import patch_views, plain_views, strong_views, weak_views  # noqa: E402
-from tacit.labels.learners.images.votes import nearest_rows, vote  # noqa: E402
+from tacit.labels.learners.images.votes import choose_neighbors, nearest_rows, vote  # noqa: E402
 from tacit.privacy.errors import InvalidInput  # noqa: E402
 
 
@@ -106,6 +109,21 @@ def digits():
     return np.repeat(np.repeat(bytes_, 2, axis=1), 2, axis=2), labels[order]
 
 
+@pytest.fixture(scope="module")
+def small_release(digits):
+    return protect(pa.table({"y": digits[1][:100]}), Plan(label="y", epsilon=2), rng=np.random.default_rng(0))
+
+
+def tiny(**more):
+    return ImageClassifier(
+        representation=PatchRepresentation(epochs=1, patches=2, images=20, hidden=16, outputs=8, patches_read=1),
+        training=VotedTraining(epochs=1.5, batch_size=10, renewals=5),
+        width=2,
+        random_state=0,
+        **more,
+    )
+
+
 @pytest.mark.slow  # a minute
 def test_digits_from_released_labels(digits):
     images, labels = digits
@@ -114,7 +132,7 @@ def test_digits_from_released_labels(digits):
     release = protect(pa.table({"y": labels[train]}), plan, rng=np.random.default_rng(0))
     small = ImageClassifier(
         representation=PatchRepresentation(epochs=2, patches=4, images=60, hidden=64, outputs=32),
-        training=VotedTraining(epochs=12, batch_size=100, renewals=8, neighbors=50),
+        training=VotedTraining(epochs=30, batch_size=100, renewals=10, rate=0.1),
         width=8,
         random_state=0,
     )
@@ -125,19 +143,86 @@ def test_digits_from_released_labels(digits):
     assert model.predict_proba(images[:3]).sum(axis=1) == pytest.approx(1)
 
 
-def test_every_stage_runs(digits):
-    images, labels = digits
-    release = protect(pa.table({"y": labels[:100]}), Plan(label="y", epsilon=2), rng=np.random.default_rng(0))
-    tiny = ImageClassifier(
-        representation=PatchRepresentation(epochs=1, patches=2, images=20, hidden=16, outputs=8, patches_read=1),
-        training=VotedTraining(epochs=1.5, batch_size=10, renewals=5, neighbors=10),
-        width=2,
-        random_state=0,
-    )
-    model = tiny.fit(images[:100], release)
+def test_every_stage_runs(digits, small_release):
+    model = tiny().fit(digits[0][:100], small_release)
     assert str(model.guarantee_) == "epsilon 2 for one label"
-    assert model.predict_proba(images[:3]).sum(axis=1) == pytest.approx(1)
-    assert set(model.predict(images[:50])) <= set(range(10))
+    assert model.predict_proba(digits[0][:3]).sum(axis=1) == pytest.approx(1)
+    assert set(model.predict(digits[0][:50])) <= set(range(10))
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stage", ["representation", "training"])
+def test_an_interrupted_fit_goes_on_where_it_was(digits, small_release, tmp_path, monkeypatch, stage):
+    monkeypatch.setattr(TrainingCheckpoint.__init__, "__kwdefaults__", {"seconds": 0.0})
+    images, stages = digits[0][:100], []
+
+    def interrupt(done, steps):
+        stages.extend(["representation" if not stages else "training"] if done == 1 else [])
+        if stages[-1] == stage and done == steps - 1:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        tiny(checkpoint=tmp_path / "kept.pt", progress=interrupt).fit(images, small_release)
+    begun = []
+    resumed = tiny(checkpoint=tmp_path / "kept.pt", progress=lambda *step: begun.append(step))
+    whole = tiny().fit(images, small_release)
+    assert resumed.fit(images, small_release).predict_proba(images).tolist() == whole.predict_proba(images).tolist()
+    assert begun[0][0] > 1, "it began anew"
+
+
+def test_the_checkpoint_of_another_training_is_refused(digits, small_release, tmp_path):
+    tiny(checkpoint=tmp_path / "kept.pt").fit(digits[0][:100], small_release)
+    with pytest.raises(InvalidInput, match="checkpoint must be of these images, labels and settings"):
+        tiny(checkpoint=tmp_path / "kept.pt").fit(digits[0][100:200], small_release)
+    (tmp_path / "other.pt").write_bytes(b"something else")
+    with pytest.raises(InvalidInput, match="checkpoint must be a checkpoint or a new file"):
+        tiny(checkpoint=tmp_path / "other.pt").fit(digits[0][:100], small_release)
+
+
+def test_filters_of_another_size_tell_the_same():
+    torch.manual_seed(0)
+    body = ResidualNetwork(3, width=4)
+    images = torch.randn(100, 3, 8, 8)
+    filters = [one for one in body.modules() if isinstance(one, torch.nn.Conv2d)]
+    norms = torch.cat([one.weight.flatten(1).norm(dim=1) for one in filters])
+    assert norms.mean().item() == pytest.approx(3**-0.5, rel=0.1), "what fresh filters have"
+    for one in body.modules():
+        if isinstance(one, torch.nn.Conv2d):
+            one.weight.data.mul_(20)
+        elif isinstance(one, torch.nn.BatchNorm2d):
+            one.momentum = 1.0
+    body.train()(images)
+    grown = body.eval()(images)
+    body.rescale_filters()
+    assert body(images).sub(grown).abs().max().item() < 2e-3 * grown.abs().max().item()
+    for one in filters:
+        assert one.weight.flatten(1).norm(dim=1).tolist() == pytest.approx([3**-0.5] * len(one.weight), rel=1e-4)
+
+
+def test_the_schedule_is_the_same_for_any_length():
+    for steps in (3_000, 30_000):
+        schedule = LearningSchedule(steps=steps, rate=0.3, forgetting=1.5, memory=0.03, unmixed=0.15)
+        rates = np.array([schedule.rate_at(step) for step in range(steps)])
+        assert rates.sum() * schedule.decay == pytest.approx(1.5, rel=0.03)
+        assert rates.max() == pytest.approx(0.3, rel=0.01)
+        assert schedule.mixing_at(steps // 2, 0.4) == 0.6
+        assert schedule.mixing_at(steps - 1, 0.4) > 0.99
+
+
+def test_the_likelihood_of_released_labels_chooses_how_many_vote():
+    rng = np.random.default_rng(0)
+    transition = torch.full((3, 3), 0.1) + 0.7 * torch.eye(3)
+    for size, expected in ((40, {25}), (500, {100, 200, 400})):
+        groups = np.repeat(np.arange(6_000 // size), size)
+        features = torch.from_numpy(
+            rng.normal(size=(groups.max() + 1, 32))[groups] + 0.1 * rng.normal(size=(len(groups), 32))
+        )
+        truth = rng.integers(3, size=groups.max() + 1)[groups]
+        outputs = torch.from_numpy(np.where(rng.random(len(truth)) < 0.7, truth, rng.integers(3, size=len(truth))))
+        assert choose_neighbors(features, outputs, transition) in expected
 
 
 def test_what_is_no_image_is_refused(digits):

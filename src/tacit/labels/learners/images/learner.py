@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,7 +17,57 @@ from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions
 from tacit.labels.learners.images.views import strong_views, weak_views
 from tacit.labels.learners.network.device import bfloat16
 
-__all__ = ["ImageLearner"]
+__all__ = ["ImageLearner", "LearningSchedule"]
+
+_LARGEST_DECAY = 5e-3  # of a step at the rate 1: a training of a few steps would else shrink its filters to nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningSchedule:
+    """What changes from step to step, in shares of the whole training, so that its length is free.
+
+    Parameters
+    ----------
+    steps
+        Of the training.
+    rate
+        Of Nesterov's SGD with momentum 0.9 at its height, from which it falls along half a cosine.
+    forgetting
+        Sum of rate times weight decay over all steps: filters forget their start by exp(-forgetting).
+    memory
+        The share of the training over which networks are averaged.
+    unmixed
+        The last share of the training, over which mixing fades.
+    """
+
+    steps: int
+    rate: float
+    forgetting: float
+    memory: float
+    unmixed: float
+
+    @property
+    def decay(self) -> float:
+        """Weight decay."""
+        return min(_LARGEST_DECAY, 2 * self.forgetting / (self.rate * self.steps))
+
+    def rate_at(self, step: int) -> float:
+        """The rate of a step."""
+        share = step / self.steps
+        return self.rate * min(1.0, share / 0.02 + 0.05) * (1.01 + 0.98 * math.cos(math.pi * share)) / 2
+
+    def mixing_at(self, step: int, drawn: float) -> float:
+        """The larger share of two images that are mixed."""
+        left = 1 - step / self.steps
+        return 1 - min(drawn, 1 - drawn) * min(1.0, left / self.unmixed if self.unmixed else 1.0)
+
+    def following_at(self, step: int) -> float:
+        """The weight of what the averaged network is sure of, which knows little at the beginning."""
+        return min(1.0, max(0.0, 10 * step / self.steps - 0.5))
+
+    def keep_at(self, step: int) -> float:
+        """The weight of the average so far against the network's."""
+        return min(1 - 1 / max(2.0, self.memory * self.steps), (step + 1) / (step + 20))
 
 
 class ImageLearner:
@@ -26,66 +76,76 @@ class ImageLearner:
     Parameters
     ----------
     size
-        Targets, and any images, per step.
-    keep
-        Of the average, in a step.
+        Targets per step; a fourth as many images of any class follow the average.
     trusted
-        Any image whose class is this sure is trained on it.
+        An image whose class is this sure follows it.
     anchor_weight
         Of neighbors against the average, in what is sure.
     """
 
     def __init__(
-        self, images: Tensor, network: ImageNetwork, *, size: int, keep: float, trusted: float, anchor_weight: float
-    ) -> None:
-        self.images, self.network, self.size = images, network, size
+        self, images: Tensor, network: ImageNetwork, schedule: LearningSchedule, *, size: int, trusted: float,
+        anchor_weight: float,
+    ) -> None:  # fmt: skip
+        self.images, self.network, self.schedule = images, network, schedule
         self.average = copy.deepcopy(network).requires_grad_(False)
-        self._keep, self._trusted, self._anchor_weight = keep, trusted, anchor_weight
+        self._size, self._others = size, max(2, size // 4)
+        self._trusted, self._anchor_weight = trusted, anchor_weight
         device = images.device
         self._call, self._look = compiled(network, device), compiled(self.average, device)
         self._strong, self._weak = compiled(strong_views, device), compiled(weak_views, device)
+        decays = [one for one in network.parameters() if one.ndim > 1]
+        others = [one for one in network.parameters() if one.ndim <= 1]
+        groups = [{"params": decays, "weight_decay": schedule.decay}, {"params": others, "weight_decay": 0.0}]
+        self._optimizer = torch.optim.SGD(groups, lr=schedule.rate, momentum=0.9, nesterov=True)
 
-    def begin(self, state: Mapping[str, Any], *, rate: float, decay: float, steps: int) -> None:
-        """Start from this state, for so many steps."""
-        self.network.load_state_dict(state)
-        self.average.load_state_dict(state)
-        self._rate, self._steps = rate, steps
-        decays = [one for one in self.network.parameters() if one.ndim > 1]
-        others = [one for one in self.network.parameters() if one.ndim <= 1]
-        groups = [{"params": decays, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-        self._optimizer = torch.optim.SGD(groups, lr=rate, momentum=0.9, nesterov=True)
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the next step depends on."""
+        return {
+            "network": self.network.state_dict(),
+            "average": self.average.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+        }
 
-    def step(self, targets: AgreedTargets, opinions: ClassOpinions, step: int, *, mixing: float) -> None:
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.network.load_state_dict(state["network"])
+        self.average.load_state_dict(state["average"])
+        self._optimizer.load_state_dict(state["optimizer"])
+
+    def step(self, targets: AgreedTargets, opinions: ClassOpinions, step: int, *, drawn: float) -> None:
         """Take a step, and let the average follow."""
-        share = step / self._steps
         for group in self._optimizer.param_groups:
-            group["lr"] = self._rate * min(1.0, share / 0.02 + 0.05) * (1.01 + 0.98 * math.cos(math.pi * share)) / 2
+            group["lr"] = self.schedule.rate_at(step)
         self.network.train()
-        loss = self._loss(targets, opinions, max(mixing, 1 - mixing), late=min(1.0, max(0.0, 10 * share - 0.5)))
+        loss = self._loss(
+            targets, opinions, self.schedule.mixing_at(step, drawn), following=self.schedule.following_at(step)
+        )
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
-        self._follow(min(self._keep, (step + 1) / (step + 20)))
+        self._follow(self.schedule.keep_at(step))
 
-    def _loss(self, targets: AgreedTargets, opinions: ClassOpinions, mixing: float, *, late: float) -> Tensor:
+    def _loss(self, targets: AgreedTargets, opinions: ClassOpinions, mixing: float, *, following: float) -> Tensor:
         """The loss of mixed targets, and of any images that should be what their weak views are."""
-        rows, classes = targets.draw(self.size)
-        others = torch.randint(len(self.images), (self.size,), device=self.images.device)
-        views = self._strong(self.images[torch.cat([rows, rows, others])])
-        mixed, wanted = self._mixed(views[: 2 * self.size], classes, mixing)
+        rows, classes = targets.draw(self._size)
+        others = torch.randint(len(self.images), (self._others,), device=self.images.device)
+        views = self._strong(self.images[torch.cat([rows, others])])
+        mixed, wanted = self._mixed(views[: self._size], classes, mixing)
         told, certainty, weak_projections = self._taught(others, opinions)
         with bfloat16(self.images.device):
-            _, logits, projections = self._call(laid_out(torch.cat([mixed, views[2 * self.size :]])))
-            predicted = self.network.prediction(projections[2 * self.size :])
-        supervised = -(logits[: 2 * self.size].float().log_softmax(dim=1) * wanted).sum(dim=1).mean()
+            _, logits, projections = self._call(laid_out(torch.cat([mixed, views[self._size :]])))
+            predicted = self.network.prediction(projections[self._size :])
+        supervised = -(logits[: self._size].float().log_softmax(dim=1) * wanted).sum(dim=1).mean()
         alike = functional.cosine_similarity(predicted.float(), weak_projections, dim=1).mean()
-        followed = functional.cross_entropy(logits[2 * self.size :].float(), told, reduction="none")
-        loss: Tensor = supervised - alike + late * (followed * (certainty > self._trusted)).mean()
+        followed = functional.cross_entropy(logits[self._size :].float(), told, reduction="none")
+        loss: Tensor = supervised - alike + following * (followed * (certainty > self._trusted)).mean()
         return loss
 
     def _mixed(self, views: Tensor, classes: Tensor, mixing: float) -> tuple[Tensor, Tensor]:
-        """Mix two views of each target with others."""
-        wanted = functional.one_hot(classes.repeat(2), self.network.head.out_features).float()
+        """Mix each view with another one."""
+        wanted = functional.one_hot(classes, self.network.head.out_features).float()
         order = torch.randperm(len(views), device=views.device)
         return mixing * views + (1 - mixing) * views[order], mixing * wanted + (1 - mixing) * wanted[order]
 

@@ -53,6 +53,22 @@ class ResidualNetwork(nn.Module):
             nn.Conv2d(channels, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(), *blocks
         )
 
+    @torch.no_grad()
+    def rescale_filters(self) -> None:
+        """Give each filter the norm of a fresh one, 1/sqrt(3), which leaves the outputs as they are.
+
+        What follows a filter is normalized, so only the ratio of a step to the filter's norm counts. A representation
+        ends with filters many times as large as fresh ones, and at any usual rate they would hardly move again.
+        """
+        for filters, normalization in pairwise(self.modules()):
+            if isinstance(filters, nn.Conv2d) and isinstance(normalization, nn.BatchNorm2d):
+                factor = 3**-0.5 / filters.weight.flatten(1).norm(dim=1).clamp_min(1e-12)
+                filters.weight.mul_(factor[:, None, None, None])
+                assert normalization.running_mean is not None  # torch's type allows None
+                assert normalization.running_var is not None
+                normalization.running_mean.mul_(factor)
+                normalization.running_var.mul_(factor**2)
+
     def forward(self, x: Tensor) -> Tensor:
         """Return the features of images."""
         features: Tensor = self.layers(x).mean(dim=(2, 3))

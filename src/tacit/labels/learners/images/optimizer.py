@@ -24,6 +24,15 @@ class LayerwiseSgd:
         self._speeds: dict[Tensor, Tensor] = {one: torch.zeros_like(one) for one in parameters}
         self._decay, self._trust, self._momentum = decay, trust, momentum
 
+    @property
+    def speeds(self) -> list[Tensor]:
+        """The momentum of each parameter, in their order."""
+        return list(self._speeds.values())
+
+    def load(self, speeds: list[Tensor]) -> None:
+        """Go on with such a momentum."""
+        self._speeds = dict(zip(self._speeds, speeds, strict=True))
+
     @torch.no_grad()
     def step(self, rate: float) -> None:
         """Take a step against the gradients, and clear them."""

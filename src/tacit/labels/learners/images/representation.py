@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tacit.labels.learners.images.checkpoint import TrainingCheckpoint
 from tacit.labels.learners.images.device import compiled, laid_out
 from tacit.labels.learners.images.network import ResidualNetwork, projector
 from tacit.labels.learners.images.optimizer import LayerwiseSgd
@@ -56,19 +57,46 @@ class PatchRepresentation:
     outputs: int = 1024
     patches_read: int = 16
 
-    def learn(self, images: Tensor, body: ResidualNetwork, *, progress: Callable[[int, int], None]) -> Tensor:
+    def learn(
+        self,
+        images: Tensor,
+        body: ResidualNetwork,
+        *,
+        progress: Callable[[int, int], None],
+        checkpoint: TrainingCheckpoint | None = None,
+    ) -> Tensor:
         """Train ``body`` on images of bytes, and return what it makes of each: rows of length 1."""
+        first = self.reader(body)
+        self.train(images, first, progress=progress, checkpoint=checkpoint)
+        return self.read(images, first)
+
+    def reader(self, body: ResidualNetwork) -> nn.Sequential:
+        """Return the body and the projector's hidden layer, by which neighbors are found."""
+        layers = (body, nn.Linear(body.features, self.hidden, bias=False), nn.BatchNorm1d(self.hidden), nn.ReLU())
+        return nn.Sequential(*layers).to(next(body.parameters()).device)
+
+    def train(
+        self,
+        images: Tensor,
+        first: nn.Sequential,
+        *,
+        progress: Callable[[int, int], None],
+        checkpoint: TrainingCheckpoint | None = None,
+    ) -> None:
+        """Train what :meth:`reader` returned."""
         device = images.device
-        first = nn.Sequential(
-            body, nn.Linear(body.features, self.hidden, bias=False), nn.BatchNorm1d(self.hidden), nn.ReLU()
-        ).to(device)
         whole = nn.Sequential(first, projector(self.hidden, hidden=self.hidden, outputs=self.outputs)).to(device)
         count = min(self.images, len(images))
         steps = max(1, round(self.epochs * len(images) / count))
         optimizer = LayerwiseSgd(list(whole.parameters()))
         call, view = compiled(whole, device), compiled(patch_views, device)
         whole.train()
-        for step in range(steps):
+        begin = 0
+        if checkpoint is not None and (state := checkpoint.found("representation", device=device)) is not None:
+            begin = state["step"]
+            whole.load_state_dict(state["network"])
+            optimizer.load(state["speeds"])
+        for step in range(begin, steps):
             rows = torch.randint(len(images), (count,), device=device).repeat(self.patches)
             seen = laid_out(view(images[rows], side=self.side(images)))
             with bfloat16(device):
@@ -77,7 +105,24 @@ class PatchRepresentation:
             torch.autograd.backward(loss)
             optimizer.step(self._rate_at(step / steps))
             progress(step + 1, steps)
-        return self._read(images, first.eval())
+            if checkpoint is not None and checkpoint.due(last=step + 1 == steps):
+                state = {"step": step + 1, "network": whole.state_dict(), "speeds": optimizer.speeds}
+                checkpoint.keep("representation", state, device=device)
+
+    @torch.no_grad()
+    def read(self, images: Tensor, first: nn.Sequential) -> Tensor:
+        """Return what a trained network makes of images: the mean over patches, of length 1."""
+        first.eval()
+        parts = []
+        for batch in torch.split(images, _READ_IMAGES):
+            total = torch.zeros(len(batch), self.hidden, device=images.device)
+            for _ in range(self.patches_read):
+                seen = laid_out(patch_views(batch, side=self.side(images), colored=False))
+                with bfloat16(images.device):
+                    features = first(seen)
+                total += functional.normalize(features.float(), dim=1)
+            parts.append(functional.normalize(total, dim=1))
+        return torch.cat(parts)
 
     @staticmethod
     def side(images: Tensor) -> int:
@@ -86,19 +131,6 @@ class PatchRepresentation:
 
     def _rate_at(self, share: float) -> float:
         return self.rate * min(1.0, share / 0.02 + 0.05) * (1 + math.cos(math.pi * share)) / 2
-
-    @torch.no_grad()
-    def _read(self, images: Tensor, network: nn.Module) -> Tensor:
-        parts = []
-        for batch in torch.split(images, _READ_IMAGES):
-            total = torch.zeros(len(batch), self.hidden, device=images.device)
-            for _ in range(self.patches_read):
-                seen = laid_out(patch_views(batch, side=self.side(images), colored=False))
-                with bfloat16(images.device):
-                    features = network(seen)
-                total += functional.normalize(features.float(), dim=1)
-            parts.append(functional.normalize(total, dim=1))
-        return torch.cat(parts)
 
 
 def _spread_loss(patches: Tensor, *, slack: float = 0.2) -> Tensor:
