@@ -22,8 +22,8 @@ from tests.ugly import credit_table, write_german_csv
 ROWS = 300
 RAN = [name for name in SURFACES if name != "models" or find_spec("opacus")]
 LEFT_OUT = {
-    "Konto-Nr.": f"{ROWS} values in {ROWS} rows: an id or a name",
-    "Name": f"{ROWS} values in {ROWS} rows: an id or a name",
+    "Konto-Nr.": f"{ROWS} values in {ROWS} rows: an id, a name or free text",
+    "Name": f"{ROWS} values in {ROWS} rows: an id, a name or free text",
     "leer": "no value in any row",
     "Währung": "the same in every row",
     "Status": "the same in every row",

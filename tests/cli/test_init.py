@@ -164,18 +164,18 @@ def test_a_code_for_a_gap_decides_no_range(run, tmp_path, capsys):
 
 def test_words_among_numbers_are_listed_where_many_rows_share_them(run, tmp_path, capsys):
     data = tmp_path / "gaps.csv"
-    age = ["none" if k % 30 == 7 else "unknown, moved to Bern" if k == 9 else 18 + k % 60 for k in range(600)]
+    age = ["refused" if k % 30 == 7 else "unknown, moved to Bern" if k == 9 else 18 + k % 60 for k in range(600)]
     rows = zip(age, ["none known" if k == 5 else k % 40 for k in range(600)], ["no", "yes"] * 300, strict=True)
     data.write_text("age,visits,ill\n" + "".join(f'"{a}",{v},{y}\n' for a, v, y in rows))
     assert run("--label", "ill", data=data) == 0
     said = capsys.readouterr().out
     leave = "leave those empty to use it as numbers)."
-    assert f"Read as text: age (a few values are no numbers, such as 'none'; {leave}" in said
+    assert f"Read as text: age (a few values are no numbers, such as 'refused'; {leave}" in said
     assert f"Read as text: visits (a few values are no numbers; {leave}" in said
     assert "Bern" not in said + run.out.read_text()
     assert "none known" not in said + run.out.read_text(), "a value of one row"
     assert run("--label", "ill", "--force", "--json", data=data) == 0
-    assert json.loads(capsys.readouterr().out)["read_as_text"] == {"age": ["none"], "visits": []}
+    assert json.loads(capsys.readouterr().out)["read_as_text"] == {"age": ["refused"], "visits": []}
 
 
 def test_a_word_of_a_few_rows_is_not_in_the_plan(run, tmp_path):

@@ -50,12 +50,12 @@ def test_fitting_leaves_out_what_says_nothing_of_other_rows_and_says_so():
     encoder = Encoder.fitted(mixed())
     assert dict(encoder.left_out) == {
         "id": "an id: integers that differ in every row",
-        "name": "120 values in 120 rows: an id or a name",
+        "name": "120 values in 120 rows: an id, a name or free text",
         "site": "the same in every row",
         "codes": "list<item: int64>, neither numbers, truth values, dates nor text",
     }
     assert encoder.notes() == [
-        "Left out: id (an id: integers that differ in every row); name (120 values in 120 rows: an id or a name); "
+        "Left out: id (an id: integers that differ in every row); name (120 values in 120 rows: an id, a name or free text); "
         "site (the same in every row); codes (list<item: int64>, neither numbers, truth values, dates nor text)."
     ]
     assert encoder.columns() == ("born", "seen", "at", "ward", "smokes", "weight", "cost")
@@ -104,7 +104,7 @@ def test_numbers_written_with_signs_are_told_from_names(written, signs):
     words = [written(k) for k in range(ROWS)]
     reason = dict(Encoder.fitted(pa.table({"rate": words, "x": np.arange(ROWS) % 7})).left_out)["rate"]
     told = f"numbers written as text, with {signs}; write plain numbers to use them"
-    assert reason == (told if signs else f"{len(set(words))} values in {ROWS} rows: an id or a name")
+    assert reason == (told if signs else f"{len(set(words))} values in {ROWS} rows: an id, a name or free text")
 
 
 def test_scaling_standardizes_fitted_numbers_and_keeps_indicators():

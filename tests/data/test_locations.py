@@ -54,6 +54,13 @@ def test_files_of_other_columns_are_refused_by_name(days):
         open_table(days)
 
 
+def test_folders_name_values_as_hive_writes_them(tmp_path):
+    for part, ages in (("channel=tel.%20sales", [31, 64]), ("channel=__HIVE_DEFAULT_PARTITION__", [50])):
+        (tmp_path / part).mkdir()
+        pq.write_table(pa.table({"age": ages}), tmp_path / part / "0.parquet")
+    assert rows_of(tmp_path) == {"age": [50, 31, 64], "channel": [None, "tel. sales", "tel. sales"]}
+
+
 def test_nothing_there_is_said(tmp_path):
     with pytest.raises(InvalidInput, match="is a folder without a table"):
         open_table(tmp_path)
@@ -79,7 +86,7 @@ def test_a_table_and_a_query_of_a_database(tmp_path):
     assert rows_of(f"{url}#SELECT age + 1 AS older FROM visits") == {"older": [32]}
     with pytest.raises(InvalidInput, match="name a table or a query after it"):
         open_table(url)
-    with pytest.raises(InvalidInput, match=r"visits\.duckdb cannot be read"):
+    with pytest.raises(InvalidInput, match=r"visits\.duckdb has no table 'absent'; its tables are visits"):
         open_table(f"{url}#absent")
 
 

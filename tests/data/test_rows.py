@@ -105,7 +105,8 @@ CSV = {
     "nan among numbers": (["1", "nan"], r"has 1 missing .* row 2"),
     "infinite": (["inf", "1.5"], r"mixes numbers such as '1.5' and words such as 'inf'"),
     "one class": (["1", "1"], r"has one value, 1, in all rows"),
-    "mixed": (["1", "2", "unknown"], r"mixes numbers such as '1' and words such as 'unknown'"),
+    "mixed": (["1", "2", "refused"], r"mixes numbers such as '1' and words such as 'refused'"),
+    "a word for a gap": (["1", "2", "unknown"], r"has 1 missing label of 3, the first in row 3"),
     "a mark": (["0", "1", "?"], r"has 1 missing label of 3, the first in row 3"),
 }
 

@@ -8,6 +8,7 @@ import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -120,12 +121,12 @@ def init(
     for name, codes in suggested.codes.items():
         typer.echo(f"Far from the rest: {', '.join(codes)} in {name} (if it stands for a gap, leave it empty).")
     for name, words in mixed.items():
-        such = f", such as {words[0]!r}" if words else ""
+        such = f", such as {' and '.join(map(repr, words[:3]))}" if words else ""
         typer.echo(f"Read as text: {name} (a few values are no numbers{such}; leave those empty to use it as numbers).")
     if order is not RowOrder.RANDOM:
         remedy = "the plan shuffles them" if order is RowOrder.SHUFFLED else "put the rows in random order first"
         typer.echo(f"Follows the order of the rows, which reveals it at any epsilon: {label} ({remedy}).")
-    typer.echo(f"Wrote {out}; next: tacit audit {out}")
+    typer.echo(f"Wrote {out}; next: tacit audit {quote(str(out))}")
 
 
 def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
@@ -154,8 +155,12 @@ def _ask(question: str, suggested: Answer, *, flag: str | None = None) -> Answer
 
 def _seen_from(data: str, out: Path) -> str:
     """Return a path as seen from the plan; a URL is the same from everywhere."""
-    from tacit.data.locations import is_location
+    from tacit.data.locations import database_file, is_location
 
-    if is_location(data) or data.startswith("bundled:"):
+    if data.startswith("bundled:"):
         return data
+    if is_location(data):
+        database = database_file(data)
+        scheme, _, named = data.partition("://")
+        return data if database is None else f"{scheme}:///{database.resolve()}#{named.partition('#')[2]}"
     return Path(os.path.relpath(Path(data).resolve(), out.resolve().parent)).as_posix()

@@ -22,15 +22,16 @@ from tacit.data.names import check_names
 from tacit.data.view import TableView, literal
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ACCEPTED", "MISSING_WORDS", "fault", "read_csv_file"]
+__all__ = ["ACCEPTED", "MISSING_WORDS", "TYPES", "fault", "read_csv_file"]
 
 ACCEPTED = "give a CSV, TSV, Parquet, Arrow, JSON lines or Excel file"
 
 _DELIMITERS = (",", ";", "\t", "|")
 MISSING_WORDS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 # No BOOLEAN: DuckDB would turn the words Yes, No, t and f into truth values.
-_TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "VARCHAR"]
+TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "VARCHAR"]
 _OTHER_TEXT = {"JSON": re.compile(r'\s*[\[{]\s*["{\[\]}\d-]'), "markup": re.compile(r"\s*<[!?a-zA-Z]")}
+_DATABASES = {"sqlite": b"SQLite format 3\0", "duckdb": b"DUCK"}
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECIMALS = re.compile(r'(?:^|[;\t|"])[+-]?\d+([.,])\d+(?=[;\t|"\r\n])', re.MULTILINE)
 _HEAD = 1 << 16
@@ -96,6 +97,8 @@ def _read_head(path: Path, *, zipped: bool) -> tuple[str, bool]:
         raise InvalidInput(f"{path} is text in UTF-16; save it in UTF-8")
     text, is_utf8 = _decode(head)
     if _BINARY.search(text):
+        if kind := next((kind for kind, mark in _DATABASES.items() if mark in head[:16]), None):
+            raise InvalidInput(f"{path} is a database; name a table in it: {kind}:///{path}#TABLE")
         raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")
     if kind := next((kind for kind, start in _OTHER_TEXT.items() if start.match(text)), None):
         raise InvalidInput(f"{path} is not a table: it looks like {kind}; {ACCEPTED}")
@@ -130,7 +133,7 @@ def _decode_western(text: bytes) -> str:
 
 
 def _settle_types(pattern: str, path: Path, dialect: dict[str, Any], *, name: Path) -> dict[str, dict[str, str] | str]:
-    options = dialect | {"sample_size": -1, "auto_type_candidates": _TYPES}
+    options = dialect | {"sample_size": -1, "auto_type_candidates": TYPES}
     try:
         found = connection().execute(f"FROM sniff_csv({literal(pattern)}, {_arguments(options)})")
         row = dict(zip((d[0] for d in found.description), found.fetchone() or (), strict=True))

@@ -10,7 +10,7 @@ from pathlib import Path
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BUNDLED", "STDIN", "check_source", "files_of", "files_read", "is_location"]
+__all__ = ["BUNDLED", "STDIN", "check_source", "database_file", "files_of", "files_read", "is_location"]
 
 BUNDLED = "bundled:"
 STDIN = "-"
@@ -31,8 +31,26 @@ def check_source(source: object) -> None:
             check_source(one)
     elif source == "":
         raise InvalidInput("must not be empty; give the path of a table")
-    elif isinstance(source, str | PathLike) and not str(source).startswith(BUNDLED) and not is_location(str(source)):
-        files_of(Path(source))
+    elif isinstance(source, str | PathLike) and not str(source).startswith(BUNDLED):
+        if not is_location(str(source)):
+            files_of(Path(source))
+        elif "#" in str(source):
+            database_file(str(source))
+
+
+def database_file(url: str) -> Path | None:
+    """Return the file of a SQLite or DuckDB URL, or None for another one; raise unless it exists.
+
+    A path after three slashes is one from the root, as Ibis has it, or else from here, as SQLAlchemy has it.
+    """
+    scheme, _, path = url.partition("#")[0].partition("://")
+    if scheme.lower() not in ("sqlite", "duckdb"):
+        return None
+    named = [Path(path.replace("//", "/", 1)), Path(path.removeprefix("/"))]
+    found = next((file for file in named if path.strip("/") and file.is_file()), None)
+    if found is None:
+        raise InvalidInput(f"{named[-1] if path.strip('/') else url} does not exist; give {scheme}:///FILE#TABLE")
+    return found
 
 
 def files_read(*sources: object) -> list[Path]:
@@ -58,7 +76,9 @@ def _files_named(name: str) -> list[Path]:
     if name == STDIN:
         return [Path("/dev/stdin")]  # the file that the shell opened with <, if any
     try:
-        return [] if is_location(name) else files_of(Path(name))
+        if is_location(name):
+            return [file] if (file := database_file(name)) is not None else []
+        return files_of(Path(name))
     except InvalidInput:
         return []
 

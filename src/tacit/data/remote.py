@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 import duckdb
 
 from tacit.data.connection import connection, private_folder
-from tacit.data.csv_file import fault
+from tacit.data.csv_file import MISSING_WORDS, TYPES, fault
+from tacit.data.database_file import is_query, read_database_file
+from tacit.data.locations import database_file
 from tacit.data.view import TableView, literal
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput, MissingExtra
@@ -53,29 +55,43 @@ def _from_store(text: str, scheme: str) -> TableView:
             f"reading {scheme}:// needs DuckDB's extension {extension}; install it once with: "
             f"python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\""
         ) from None
-    is_csv = text.lower().removesuffix(".gz").endswith(ENDINGS["CSV"])
-    read = f"read_csv({literal(text)}, header = true)" if is_csv else f"read_parquet({literal(text)})"
     try:
-        return TableView.of_query(f"FROM {read}")
+        return TableView.of_query(f"FROM {_reader(text)}")
     except duckdb.Error as error:
         raise InvalidInput(f"{text} cannot be read: {fault(error)}") from None
 
 
-def _from_database(text: str, scheme: str) -> ibis.Table:
-    """A table or a query of a database that Ibis connects to."""
+def _reader(text: str) -> str:
+    name = text.lower().removesuffix(".gz")
+    if name.endswith(ENDINGS["CSV"]):
+        words, types = literal(MISSING_WORDS), literal(TYPES)
+        return (
+            f"read_csv({literal(text)}, header = true, nullstr = {words}, auto_type_candidates = {types}, "
+            "sample_size = -1)"
+        )
+    if name.endswith(ENDINGS["JSON"]):
+        return f"read_json({literal(text)})"
+    return f"read_parquet({literal(text)})"
+
+
+def _from_database(text: str, scheme: str) -> TableView | ibis.Table:
+    """A table or a query of a SQLite or DuckDB file, or of a database that Ibis connects to."""
     url, _, wanted = text.partition("#")
     shown = re.sub(r"://[^/@]*@", "://...@", url)  # no user name or password in a message
     if not wanted.strip():
         raise InvalidInput(f"{shown} is a database; name a table or a query after it: {scheme}://.../DATABASE#TABLE")
-    import ibis
-
     try:
+        if (file := database_file(url)) is not None:
+            return read_database_file(file, wanted, scheme=scheme)
+        import ibis
+
         backend = ibis.connect(url)
-        is_query = re.match(r"\s*(select|with|from)\s", wanted, re.IGNORECASE)
-        return backend.sql(wanted) if is_query else backend.table(wanted.strip())
+        return backend.sql(wanted) if is_query(wanted) else backend.table(wanted.strip())
     except ModuleNotFoundError as error:
         raise MissingExtra(
             f"{scheme}:// needs the package {error.name}; install it with: pip install 'ibis-framework[{scheme}]'"
         ) from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{shown} {error}") from None
     except Exception as error:  # every driver has errors of its own
         raise InvalidInput(f"{shown} cannot be read: {fault(error)}") from None

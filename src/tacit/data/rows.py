@@ -80,7 +80,7 @@ def label_column(
     """Return the labels in row order as int64, float64, bool or str, or raise if they are not valid labels.
 
     Labels are rejected if they are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
-    text, or partly numbers and partly words (such as a CSV column of ``1``, ``2`` and ``unknown``).
+    text, or partly numbers and partly words (such as a CSV column of ``1``, ``2`` and ``refused``).
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -24,6 +25,8 @@ __all__ = ["TableView", "as_ibis", "literal", "quoted", "union_views"]
 
 _NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 """Types that a union unifies."""
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 _unused: list[Callable[[], object]] = []
 
@@ -137,7 +140,7 @@ def union_views(views: Sequence[TableView], *, files: Sequence[Path], folder: Pa
     _check_alike(views, stated, files)
     names = [*views[0].columns, *stated[0]]
     selected = (
-        ", ".join(f"{literal(parts[name])} AS {quoted(name)}" if name in parts else quoted(name) for name in names)
+        ", ".join(f"{_cell(parts[name])} AS {quoted(name)}" if name in parts else quoted(name) for name in names)
         for parts in stated
     )
     return TableView.of_query(
@@ -147,15 +150,16 @@ def union_views(views: Sequence[TableView], *, files: Sequence[Path], folder: Pa
     )
 
 
-def _partitions(view: TableView, file: Path, folder: Path | None) -> dict[str, str]:
+def _partitions(view: TableView, file: Path, folder: Path | None) -> dict[str, str | None]:
     """The columns in the names of folders, as Hive writes them."""
     if folder is None:
         return {}
     pairs = [part.partition("=") for part in file.relative_to(folder).parts[:-1]]
-    return {name: value for name, sign, value in pairs if sign and name not in view.columns}
+    named = ((unquote(name), unquote(value)) for name, sign, value in pairs if sign)
+    return {name: None if value == _NO_VALUE else value for name, value in named if name not in view.columns}
 
 
-def _check_alike(views: Sequence[TableView], stated: Sequence[dict[str, str]], files: Sequence[Path]) -> None:
+def _check_alike(views: Sequence[TableView], stated: Sequence[dict[str, str | None]], files: Sequence[Path]) -> None:
     names = [*views[0].columns, *stated[0]]
     for view, parts, file in zip(views, stated, files, strict=True):
         found = [*view.columns, *parts]
@@ -183,6 +187,10 @@ def literal(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     return str(value).lower() if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _cell(value: str | None) -> str:
+    return "CAST(NULL AS VARCHAR)" if value is None else literal(value)
 
 
 def _new_name() -> str:

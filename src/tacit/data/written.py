@@ -6,28 +6,34 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 
 from tacit.data.connection import connection
 from tacit.data.view import TableView, literal, quoted
 
 __all__ = ["GAP_MARKS", "settle_text"]
 
-GAP_MARKS = ["-", "--", "---", "–", "—", "?", ".", "n/a", "n.a.", "#n/a"]  # noqa: RUF001
+GAP_MARKS = [
+    *("", "-", "--", "---", "–", "—", "?", ".", "n/a", "n.a.", "na", "<na>", "#n/a", "none", "null", "nan", "nat"),  # noqa: RUF001
+    *("nil", "missing", "unknown", r"\n", "(null)", "(blank)", "#null!", "#value!", "#ref!", "#div/0!"),
+]
 """What is written, in upper or lower case, in the place of a missing number, date or time."""
 
 _SAMPLE = 1000  # rows that suggest a type; all rows decide
 _TRIED = 20  # of the sample, for each format of dates
-_LEAST = 0.5  # of the sample is no gap mark
+_MOST_SHAPES = 4  # of dates in one column
 
 _MONEY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _EXACT = r"\D*(?:\d\D*){1,15}|.*[.,].*"  # as a float; longer integers are ids
 _CODE = r"[+-]?0\d+"  # 00123 is a code
 _DAYS = (
-    *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y"),
-    *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y"),
+    *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y"),
+    *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%Y", "%d-%b-%y"),
+    *("%d %b %Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y"),
 )
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M", "T%H:%M:%S")
+_NUMERIC_DAYS = ("%d/%m", "%d.%m", "%d-%m", "%m/%d", "%m-%d")  # where the order of day and month is a choice
 _LIKE_DAY = re.compile(r"\d{1,4}[-/. ]\w{1,9}[-/. ]\d{2,4}\b|[A-Z][a-z]{2,8} \d{1,2},? \d{4}\b")
 _ISO_DAY = r"\d{4}-\d{2}-\d{2}"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
@@ -54,8 +60,9 @@ def settle_text(rows: TableView) -> TableView:
     """Return a table whose columns of text are numbers, dates or times where every value is one.
 
     Numbers may have signs of currency or percent, thousands and decimals in either style, and parentheses for minus; a
-    percentage keeps its number. Dates have one format, times may have a zone. A gap mark such as ``-`` is then missing.
-    A column that has any other value, plain numbers only, or codes such as 00123 stays text.
+    percentage keeps its number. Dates may mix formats, if all put the day first or all the month; times may have a
+    zone. A gap mark such as ``-`` is then missing. A column that has any other value, plain numbers only, or codes such
+    as 00123 stays text.
     """
     texts = [name for name, kind in rows.types.items() if kind == "VARCHAR"]
     if not texts:
@@ -71,26 +78,46 @@ def settle_text(rows: TableView) -> TableView:
 
 def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_Reading]:
     """Yield the readings of all values of a sample, the likeliest first."""
-    stated = [value.strip() for value in values if value is not None]
+    stated = (value.strip() for value in values if value is not None)
     known = [value for value in stated if value.lower() not in GAP_MARKS]
-    if not known or len(known) < _LEAST * len(stated):
+    if not known:
         return
     value = _known(name)
     for pattern, kind in _ISO.items():
         if _all_match(pattern, known):
             yield _Reading(name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {value} END AS {kind})")
-    if _LIKE_DAY.match(known[0]):
-        for day in _DAYS:
-            for clock in _CLOCKS:
-                if all(_is_date(one, day + clock) for one in known[:_TRIED]):
-                    kind = "TIMESTAMP" if clock else "DATE"
-                    yield _Reading(name, f"CAST(try_strptime({value}, {literal(day + clock)}) AS {kind})")
+    for forms in _formats_of_dates(known):
+        kind = "DATE" if {*forms} <= {*_DAYS} else "TIMESTAMP"
+        yield _Reading(name, f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})")
     for decimal, thousands in ((".", ","), (",", ".")):
         pattern = _number(decimal, thousands)
         if _all_match(f"{pattern}|{_PLAIN}", known):
             integers = not any(decimal in one or "e" in one.lower() for one in known)
             for kind in ("BIGINT", "DOUBLE") if integers else ("DOUBLE",):
                 yield _Reading(name, _as_number(value, pattern, decimal, kind), needs_signs=True)
+
+
+def _formats_of_dates(values: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the formats that read all values, one for each shape that they have, in one order of day and month."""
+    if not _LIKE_DAY.match(values[0]):
+        return
+    shapes: dict[str, list[str]] = {}
+    for value in values:
+        shapes.setdefault(_shape(value), []).append(value)
+    if len(shapes) > _MOST_SHAPES:
+        return
+    for forms in product(*(_formats_of(alike[:_TRIED]) for alike in shapes.values())):
+        if len({form[:2] for form in forms if form.startswith(_NUMERIC_DAYS)}) < 2:
+            yield list(dict.fromkeys(forms))
+
+
+def _formats_of(values: Sequence[str]) -> list[str]:
+    return [day + clock for day in _DAYS for clock in _CLOCKS if all(_is_date(one, day + clock) for one in values)]
+
+
+def _shape(value: str) -> str:
+    """Return what dates of one format share: their signs, and where the year has four digits."""
+    return re.sub(r"[^\W\d]+", "a", re.sub(r"\d{1,3}", "9", re.sub(r"\d{4}", "Y", value)))
 
 
 def _number(decimal: str, thousands: str) -> str:

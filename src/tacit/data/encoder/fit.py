@@ -99,7 +99,7 @@ def _reason(column: pa.ChunkedArray) -> str | None:
     if is_word(kind) and count > _FEW_ROWS and count * _PER_NAME > rows:
         if signs := signs_of_numbers(column):
             return f"numbers written as text, with {signs}; write plain numbers to use them"
-        return f"{count:,} values in {rows:,} rows: an id or a name"
+        return f"{count:,} values in {rows:,} rows: an id, a name or free text"
     if pa.types.is_integer(kind) and count * _PER_NAME > rows > _FEW_ROWS and _range_of(column) > _WIDEST:
         return "an id: integers of more than 53 bits"
     if pa.types.is_integer(kind) and count == rows > _FEW_ROWS and _counts(column.drop_null()):

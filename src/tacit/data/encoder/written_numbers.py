@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tacit.data.encoder.kinds import is_word, words_of
+from tacit.data.written import GAP_MARKS
 
 __all__ = ["signs_of_numbers", "words_among_numbers"]
 
@@ -37,10 +38,12 @@ def signs_of_numbers(column: pa.ChunkedArray) -> str:
 def words_among_numbers(column: pa.ChunkedArray) -> tuple[str, ...] | None:
     """Return the words of ten rows or more in a column that otherwise holds numbers; None if it is another column.
 
+    A mark that is read as a gap is none of them.
+
     Examples
     --------
-    >>> words_among_numbers(pa.chunked_array([[str(age) for age in range(20, 120)] + ["-"] * 10]))
-    ('-',)
+    >>> words_among_numbers(pa.chunked_array([[str(age) for age in range(20, 120)] + ["-", "old"] * 5 + ["old"] * 5]))
+    ('old',)
     >>> words_among_numbers(pa.chunked_array([["A1", "B2"]])) is None
     True
     """
@@ -53,7 +56,8 @@ def words_among_numbers(column: pa.ChunkedArray) -> tuple[str, ...] | None:
     if not _MOST <= pc.mean(numbers).as_py() < 1:
         return None
     counts = pc.value_counts(words.filter(pc.invert(numbers))).to_pylist()
-    return tuple(sorted(one["values"] for one in counts if one["counts"] >= _LEAST_ROWS))
+    shown = (one["values"] for one in counts if one["counts"] >= _LEAST_ROWS)
+    return tuple(sorted(word for word in shown if word.strip().lower() not in GAP_MARKS))
 
 
 def _are_numbers(words: pa.Array) -> pa.Array:
