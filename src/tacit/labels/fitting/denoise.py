@@ -36,6 +36,11 @@ class NoisyLabels:
     likelihood: Array
     sample_weight: Weights = None
 
+    def take(self, rows: NDArray[np.int64]) -> NoisyLabels:
+        """Return those of some rows."""
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        return NoisyLabels(given=self.given[rows], likelihood=self.likelihood[rows], sample_weight=weights)
+
 
 class DenoisingRule(Protocol):
     """A way to make training targets, a distribution over classes per row, from the released labels.

@@ -257,7 +257,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._check_denoise(X, mechanism=plan.mechanism, classes=len(coding))
         try_out(plan, coding)
         guarantee = assuming(plan.guarantee(), *self._assumed(weights))
-        learner = StageLearner(X=X, estimator=self._base(), denoise=self._denoise(), sample_weight=weights)
+        learner = StageLearner(X=X, estimator=self._base(), sample_weight=weights)
         columns = {plan.label: labels} | (self._stages(features, weights) if plan.mechanism.needs_features else {})
         return draw_once(
             lambda: release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner),

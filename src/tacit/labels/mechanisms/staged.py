@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.fitting.denoise import DenoisingRule
     from tacit.labels.mechanisms.evidence import Evidence
 
 __all__ = ["PRIOR", "STAGE", "StageLearner", "StagedResponse"]
@@ -30,25 +29,23 @@ class StageLearner:
     """What learns between stages, and from which rows."""
 
     X: Any  # one row per label
-    # estimator, denoise: default: the mechanism's estimator, and :class:`ForwardCorrection`
-    estimator: Any = None
-    denoise: DenoisingRule | None = None
+    estimator: Any = None  # default: the mechanism's
     sample_weight: Any = None
 
     def prior(self, name: str, seen: Any, now: Any, drawn: _DrawnStages, rng: np.random.Generator) -> Any:  # noqa: ANN401
-        """Return P(class | x) of the rows ``now`` from a model of the rows ``seen``."""
-        from tacit.labels.fitting.denoise import ForwardCorrection, NoisyLabels
-        from tacit.labels.fitting.model import fit_soft, named_estimator, unbalanced
+        """Return P(true label | x) of the rows ``now`` from what was released of the rows ``seen``."""
+        import numpy as np
+        from sklearn.utils import _safe_indexing
+
+        from tacit.labels.fitting.denoise import NoisyLabels
+        from tacit.labels.fitting.model import named_estimator
+        from tacit.labels.fitting.unseen import predict_unseen
 
         estimator = named_estimator(name) if self.estimator is None else self.estimator
-        denoise = self.denoise or ForwardCorrection()
-        weights = None if self.sample_weight is None else self.sample_weight[seen]
-        X = self.X[seen]
-        noisy = NoisyLabels(given=drawn.given[seen], likelihood=drawn.likelihood[seen], sample_weight=weights)
-        targets = denoise.targets(estimator, X, noisy, rng=rng)
-        fit = getattr(denoise, "fit", fit_soft)
-        model = fit(unbalanced(estimator), X, targets, sample_weight=weights, rng=rng)
-        return model.probabilities(self.X[now])
+        noisy = NoisyLabels(given=drawn.given, likelihood=drawn.likelihood, sample_weight=self.sample_weight)
+        rows = np.flatnonzero(seen)
+        X, unseen = _safe_indexing(self.X, rows), _safe_indexing(self.X, np.flatnonzero(now))
+        return predict_unseen(estimator, X, noisy.take(rows), unseen, rng=rng)
 
 
 @dataclass(slots=True, eq=False)
@@ -65,10 +62,10 @@ class _DrawnStages:
 class StagedResponse(LabelMechanism):
     """Release a random part of the rows by randomized response, and each later part under a learned prior.
 
-    A model of the features and the labels released so far gives every later row its own prior. The parts are disjoint
-    and every label is read once, so the guarantee is that of one label's release (parallel composition, adaptively
-    chosen). The release has the columns ``stage`` and ``prior``: functions of the features and of released labels,
-    which cost nothing.
+    A model of the features and the labels released so far, with their noise undone, gives every later row its own prior
+    of true labels (:func:`~tacit.labels.fitting.unseen.predict_unseen`). The parts are disjoint and every label is read
+    once, so the guarantee is that of one label's release (parallel composition, adaptively chosen). The release has the
+    columns ``stage`` and ``prior``: functions of the features and of released labels, which cost nothing.
 
     References
     ----------
