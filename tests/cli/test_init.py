@@ -210,7 +210,7 @@ def test_an_amount_is_planned_as_a_number(run, amounts, capsys):
     assert told in capsys.readouterr().out
     labels, bags, features, scores, models = (step.plan for step in read_plan(run.out).steps)
     assert (labels.mechanism.name, labels.values[0], labels.values[-1]) == ("bins", 100, 1100)
-    assert (bags.totals, bags.lower, bags.upper) == ("squared", 100, 1100)
+    assert (bags.totals.name, bags.lower, bags.upper) == ("squared", 100, 1100)
     assert (scores.metric.name, scores.metric.lower, scores.metric.upper) == ("mae", 100, 1100)
     assert features.cuts == models.cuts == (300, 400, 550)
     assert "# treated as an amount; its range and cuts are read off the private rows" in run.out.read_text()

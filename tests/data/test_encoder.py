@@ -55,7 +55,8 @@ def test_fitting_leaves_out_what_says_nothing_of_other_rows_and_says_so():
         "codes": "list<item: int64>, neither numbers, truth values, dates nor text",
     }
     assert encoder.notes() == [
-        "Left out: id (an id: integers that differ in every row); name (120 values in 120 rows: an id, a name or free text); "
+        "Left out: id (an id: integers that differ in every row); "
+        "name (120 values in 120 rows: an id, a name or free text); "
         "site (the same in every row); codes (list<item: int64>, neither numbers, truth values, dates nor text)."
     ]
     assert encoder.columns() == ("born", "seen", "at", "ward", "smokes", "weight", "cost")

@@ -86,8 +86,7 @@ def open_table(
     name = _name_of(source)
     rows = _open(source, name)
     check_names(rows.columns, source=name)
-    rows = _check_rows(rows, name)
-    return settle_text(rows) if isinstance(rows, TableView) else rows
+    return _settled(_check_rows(rows, name), name)
 
 
 def _open(source: object, name: str) -> TableView | ibis.Table:
@@ -250,6 +249,13 @@ def _from_pandas(frame: pd.DataFrame) -> pa.Table:
 
 def _is_mixed(column: pd.Series[Any]) -> bool:
     return column.dropna().map(type).nunique() > 1
+
+
+def _settled(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
+    try:
+        return settle_text(rows) if isinstance(rows, TableView) else rows
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{name} cannot be read to its end: {fault(error)}") from None
 
 
 def _check_rows(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:

@@ -42,7 +42,7 @@ def words_among_numbers(column: pa.ChunkedArray) -> tuple[str, ...] | None:
 
     Examples
     --------
-    >>> words_among_numbers(pa.chunked_array([[str(age) for age in range(20, 120)] + ["-", "old"] * 5 + ["old"] * 5]))
+    >>> words_among_numbers(pa.chunked_array([[str(age) for age in range(20, 170)] + ["-", "old"] * 5 + ["old"] * 5]))
     ('old',)
     >>> words_among_numbers(pa.chunked_array([["A1", "B2"]])) is None
     True
