@@ -67,7 +67,7 @@ def grouped_rows(measure, features, labels):
 
 def centers(curation, sets, labels):
     """Keys, counts and totals in steps of a release whose noise is 0."""
-    silent = CalibratedNoise(samplers=(Given(),) * 2 * len(sets), guarantee=None)
+    silent = CalibratedNoise(samplers=(Given(),) * 2 * len(sets), guarantee=None, cover=None)
     made = []
     for at, features in enumerate(sets):
         grouped = curation.prepare(grouped_rows(curation.measure, features, tuple(labels)))
@@ -182,7 +182,7 @@ def record_law(table, curation, features, counts):
     law = {}
     for noised in counts:
         noise = np.array(noised) - grouped.counts
-        silent = CalibratedNoise(samplers=(Given(noise), Given(0)), guarantee=None)
+        silent = CalibratedNoise(samplers=(Given(noise), Given(0)), guarantee=None, cover=None)
         part = curation.hide(grouped, silent, at=0, rng=None)
         law[noised] = (float(np.log(sampler.pmf(noise)).sum()), part)
     return law

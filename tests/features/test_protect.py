@@ -18,7 +18,7 @@ from tacit.features.releases import feature_table
 from tacit.features.releases.bound_plan import box_of
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.loss import PureLoss
+from tacit.privacy.loss import ComposedLoss, PureLoss
 from tacit.privacy.payment import Payment
 
 
@@ -187,7 +187,9 @@ def test_units_and_persons():
     assert protect(_table(), _plan(unit="label")).guarantee.unit is Unit.LABEL
     person, row = protect(_table(), _plan(rows_per_person=2)).guarantee, protect(_table(), _plan()).guarantee
     assert (person.rows, person.delta) == (2, row.delta), "the delta that was asked for is that of a person"
-    assert 2 * row.loss.epsilon_at(row.delta) < person.epsilon == row.loss.for_group(2).epsilon_at(row.delta)
+    assert row.epsilon < person.epsilon < row.loss.for_group(2).epsilon_at(row.delta), "each row has noise of its own"
+    row, person = (protect(_table(), _plan(select=None, rows_per_person=k)).guarantee for k in (1, 3))
+    assert person.epsilon == pytest.approx(ComposedLoss(parts=(row.loss,), times=3).epsilon_at(row.delta), rel=1e-4)
 
 
 def test_rows_of_a_person_beyond_the_bound_are_left_out():

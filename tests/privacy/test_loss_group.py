@@ -100,6 +100,35 @@ def test_dp_sgd_lies_between_equal_gradients_and_a_tenth_above():
         assert least - 1e-3 <= bound <= most * least
 
 
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_labels_randomized_one_by_one_compose_and_no_smaller_loss_dominates(rows):
+    one = Guarantee(unit=Unit.LABEL, epsilon=0.7)
+    keep = 1 / (1 + 2 * math.exp(-0.7))  # randomized response on three classes
+    response = {y: [keep if out == y else (1 - keep) / 2 for out in range(3)] for y in range(3)}
+    apart = one.for_group(rows=rows, apart=True)
+    assert (apart.epsilon, apart.rows) == (one.for_group(rows=rows).epsilon, rows)
+    fewer = one.for_group(rows=rows - 1, apart=True).privacy_loss.distribution()
+    for epsilon in (0.0, 0.4, 1.0):
+        before, after = np.ones(1), np.ones(1)
+        for _ in range(rows):
+            before, after = np.outer(before, response[0]).ravel(), np.outer(after, response[1]).ravel()
+        true = float(np.maximum(before - math.exp(epsilon) * after, 0).sum())
+        assert true <= apart.privacy_loss.distribution().delta_at(epsilon) + 1e-12
+        coins = (
+            sum(
+                math.comb(rows, k) * max(math.exp((rows - k) * 0.7) - math.exp(epsilon + k * 0.7), 0.0)
+                for k in range(rows + 1)
+            )
+            / (1 + math.exp(0.7)) ** rows
+        )  # two classes: the pair itself
+        assert apart.privacy_loss.distribution().delta_at(epsilon) == pytest.approx(coins, abs=1e-6)
+        assert fewer.delta_at(epsilon) < coins  # control
+    chained = one.for_group(rows=rows).privacy_loss
+    assert apart.privacy_loss.epsilon_at(1e-3) <= chained.epsilon_at(1e-3) + 1e-6
+    many = (ComposedLoss(parts=(loss,), times=30) for loss in (apart.privacy_loss, chained))
+    assert next(many).epsilon_at(1e-6) < next(many).epsilon_at(1e-6) * 0.9
+
+
 def test_parts_are_grouped_before_they_are_composed():
     parts = (*NOISES, PureLoss(epsilon=0.1), GaussianLoss(scale=4.0, sensitivity=1.0))
     grouped = ComposedLoss(parts=parts).for_group(3)

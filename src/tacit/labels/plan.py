@@ -119,7 +119,6 @@ class Plan(kernel.Plan):
     def guarantee(self) -> Guarantee:
         """Return what is guaranteed: for one label, or for all rows of one person."""
         from tacit.data.classes import LISTED
-        from tacit.privacy.guarantee import Guarantee
 
         assumed = list(self.mechanism.assumptions(self.prior))
         if self.classes is None and self.values is None:
@@ -130,8 +129,8 @@ class Plan(kernel.Plan):
             assumed.append("which rows have no label is public")
         if self.person is not None:
             assumed.append("which rows belong to one person is public")
-        per_label = Guarantee(unit=Unit.LABEL, epsilon=self.epsilon or 0.0, assumptions=tuple(assumed))
-        return per_label.for_group(rows=self.rows_per_person)
+        kept = self.mechanism.guarantee(self.epsilon or 0.0, prior=self.prior, rows=self.rows_per_person)
+        return replace(kept, assumptions=tuple(assumed))
 
     def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that are released beside the labels."""

@@ -10,6 +10,7 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput, UnitMismatch
 from tacit.privacy.loss import (
     ApproximateLoss,
+    ComposedLoss,
     PrivacyLoss,
     PureLoss,
     loss_from_json,
@@ -84,11 +85,17 @@ class Guarantee:
             return PureLoss(epsilon=self.epsilon)
         return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
 
-    def for_group(self, *, rows: int) -> Guarantee:
+    def for_group(self, *, rows: int, apart: bool = False) -> Guarantee:
         """Return the guarantee for a person with ``rows`` units, computed on the mechanism's privacy loss.
 
         Without a delta, epsilon grows to rows times epsilon. With one, delta stays, and epsilon is what the loss of the
         group costs there; if only (epsilon, delta) is known of the mechanism, both grow.
+
+        Parameters
+        ----------
+        apart
+            Whether each unit is hidden by noise of its own, as randomized labels are: the losses then compose, which
+            costs less than one loss for inputs so many units apart.
 
         References
         ----------
@@ -104,7 +111,7 @@ class Guarantee:
             raise InvalidInput(f"must be stated once, this guarantee is for {self.rows} rows already", field="rows")
         if k == 1:
             return self
-        loss = self.privacy_loss.for_group(k)
+        loss = ComposedLoss(parts=(self.privacy_loss,), times=k) if apart else self.privacy_loss.for_group(k)
         if self.delta == 0:
             return replace(self, epsilon=round_up(k * exact(self.epsilon)), rows=k, loss=loss)
         delta = loss.delta if isinstance(loss, ApproximateLoss) else self.delta

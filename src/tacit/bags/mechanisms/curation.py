@@ -22,6 +22,7 @@ from tacit.bags.partition import BagTotals, KeyColumn, as_features
 from tacit.data.names import check_present
 from tacit.data.queries import column_of
 from tacit.data.view import TableView
+from tacit.privacy.composition import compose
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
@@ -130,7 +131,7 @@ def curate(
     check_count(rows_per_person, name="rows_per_person")
     guarantee = curation.guarantee(rows_per_person)
     with open_rows(table) as rows:
-        count, grouped = _group(rows, sets, label, curation, progress)
+        count, grouped = _group(rows, sets, label, curation, guarantee, progress)
     return curation.release(grouped, guarantee=guarantee, label=label, rows=count, rng=rng)
 
 
@@ -152,7 +153,8 @@ class PreparedPartitions:
         curation = _curation(plan, loss)
         if plan.select is not None:
             choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.select)
-        count, grouped = _group(private.table, sets, plan.label, curation, private.progress)
+        guarantee = state_guarantee(plan, loss)
+        count, grouped = _group(private.table, sets, plan.label, curation, guarantee, private.progress)
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
     def draw(self, rng: np.random.Generator) -> BagTotals:
@@ -188,12 +190,13 @@ class PreparedPartitions:
 
 def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
-    curation = _curation(plan, loss)
-    stated = curation.guarantee()
-    if plan.select is None or plan.epsilon is None or not isinstance(stated, Guarantee):
-        return curation.guarantee(plan.rows_per_person)
-    # basic composition: the two epsilons add up to the plan's
-    return replace(stated, epsilon=plan.epsilon, loss=None).for_group(rows=plan.rows_per_person)
+    k = plan.rows_per_person
+    noise = _curation(plan, loss).guarantee(k)
+    if plan.select is None or plan.epsilon is None or not isinstance(noise, Guarantee):
+        return noise
+    choice = Guarantee(unit=noise.unit, epsilon=_split(plan)[0]).for_group(rows=k)
+    both = compose([noise, choice], delta=plan.delta)
+    return replace(both, epsilon=plan.epsilon) if k == 1 else both  # the two epsilons add up to the plan's
 
 
 def _curation(plan: Plan, loss: SemilinearLoss) -> TotalsCuration:
@@ -224,6 +227,7 @@ def _group(
     sets: Sequence[FeatureSet],
     label: str,
     curation: TotalsCuration,
+    guarantee: AnyGuarantee,
     progress: Progress | None,
 ) -> tuple[int, list[GroupedRows]]:
     """Return how many rows there are, and the bags of each feature set, ready for noise."""
@@ -231,10 +235,9 @@ def _group(
         check_present(feature.name, rows.columns, argument="by")
         feature.in_sql(column_of(rows, feature.name))  # raises if it cannot be a key
     count = check_labels(rows, label=label, measure=curation.measure)
-    calibrated = curation.calibrate()
-    if calibrated is not None:
+    if isinstance(guarantee, Guarantee):
         curation.measure.check_rows(count)
-        check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
+        check_delta(guarantee.delta, rows=count)  # how many rows there are is public
     grouped = []
     for done, features in enumerate(sets):
         made = group_rows(rows, features=features, label=label, measure=curation.measure)

@@ -18,7 +18,7 @@ from tacit.data import read_rows
 from tacit.data.queries import is_ordered
 from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.rounding import check_count, check_delta
 
@@ -154,7 +154,7 @@ class RandomDraw:
         calibrated = self.calibrate()
         if calibrated is None:
             return _EXACT
-        return replace(calibrated.guarantee, assumptions=(_PUBLIC,)).for_group(rows=self.rows_per_person)
+        return replace(calibrated.for_person(self.rows_per_person), assumptions=(_PUBLIC,))
 
     def check_rows(self, rows: int) -> None:
         """Raise if so many rows cannot fill the bags."""
@@ -166,10 +166,10 @@ class RandomDraw:
             raise InvalidInput("must have a row order for random bags; give a file or a frame", field="table")
         count = check_labels(rows, label=label, measure=self.measure)
         self.check_rows(count)
-        calibrated = self.calibrate()
-        if calibrated is not None:
+        guarantee = self.guarantee()
+        if isinstance(guarantee, Guarantee):
             self.measure.check_rows(self.size)
-            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
+            check_delta(guarantee.delta, rows=count)  # how many rows there are is public
         values = self.measure.of_column(read_rows(rows, columns=[label])[label])
         return PreparedDraw(how=self, label=label, values=values)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tacit.privacy.errors import InvalidInput
@@ -58,10 +59,18 @@ class TotalsQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedNoise:
-    """One sampler per query, and what they guarantee together."""
+    """One sampler per query, what they guarantee together, and the loss of moves that cover every worst case."""
 
     samplers: tuple[Sampler, ...]
     guarantee: Guarantee
+    cover: PrivacyLoss
+
+    def for_person(self, rows: int) -> Guarantee:
+        """Return the guarantee for so many units of one person, from a loss wherever there is a delta."""
+        one = self.guarantee
+        if rows > 1 and one.delta and one.loss is None:
+            one = replace(one, loss=self.cover, epsilon=max(one.epsilon, self.cover.epsilon_at(one.delta)))
+        return one.for_group(rows=rows)
 
 
 @runtime_checkable
@@ -120,10 +129,10 @@ class LaplaceTotalsNoise:
         """Return the noise of each query, and the guarantee for all of them."""
         budget = exact(self.epsilon)
         made = tuple(DiscreteLaplace(scale=query.l1 / (query.share * budget)) for query in queries)
-        loss = _single_case(made, queries)
-        if loss is not None and loss.pure_epsilon > self.epsilon:  # thirds of 1, each rounded up, exceed 1
-            loss = None
-        return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=self.epsilon, loss=loss))
+        cover = _cover(made, queries)
+        loss = cover if cover.pure_epsilon <= self.epsilon else None  # thirds of 1, each rounded up, exceed 1
+        guarantee = Guarantee(unit=unit, epsilon=self.epsilon, loss=loss)
+        return CalibratedNoise(samplers=made, guarantee=guarantee, cover=cover)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +175,7 @@ class GaussianTotalsNoise:
         lower = gaussian_scale(self.epsilon, delta=self.delta)
 
         def price(s: float) -> float:
-            loss = _single_case(_gaussians(queries, s), queries)
-            return math.inf if loss is None else loss.epsilon_at(self.delta)
+            return _cover(_gaussians(queries, s), queries).epsilon_at(self.delta)
 
         upper = lower
         while price(upper) > self.epsilon:
@@ -176,16 +184,17 @@ class GaussianTotalsNoise:
             middle = (lower + upper) / 2
             lower, upper = (middle, upper) if price(middle) > self.epsilon else (lower, middle)
         made = _gaussians(queries, upper)
-        loss = _single_case(made, queries)
+        loss = _cover(made, queries)
         guarantee = Guarantee(unit=unit, epsilon=self.epsilon, delta=self.delta, loss=loss)
-        return CalibratedNoise(samplers=made, guarantee=guarantee)
+        return CalibratedNoise(samplers=made, guarantee=guarantee, cover=loss)
 
     def _by_concentration(self, queries: Sequence[TotalsQuery], unit: Unit) -> CalibratedNoise:
         rho = exact(zcdp_rho(self.epsilon, delta=self.delta))
         made = _gaussians(queries, math.nextafter(1 / math.sqrt(2 * float(rho)), math.inf) * (1 + 1e-12))
         spent = sum((m.rho(squared_sensitivity=q.squared_l2) for m, q in zip(made, queries, strict=True)), Fraction(0))
         epsilon = max(self.epsilon, zcdp_epsilon(spent, delta=self.delta))
-        return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=epsilon, delta=self.delta))
+        guarantee = Guarantee(unit=unit, epsilon=epsilon, delta=self.delta)
+        return CalibratedNoise(samplers=made, guarantee=guarantee, cover=_cover(made, queries))
 
 
 def noise_of_budget(epsilon: float, *, delta: float) -> LaplaceTotalsNoise | GaussianTotalsNoise:
@@ -209,11 +218,12 @@ def _gaussians(queries: Sequence[TotalsQuery], s: float) -> tuple[DiscreteGaussi
     return tuple(DiscreteGaussian(scale=Fraction(s * math.sqrt(q.squared_l2 / q.share))) for q in queries)
 
 
-def _single_case(made: Sequence[Sampler], queries: Sequence[TotalsQuery]) -> PrivacyLoss | None:
-    """The composed loss of all moved entries where there is one worst case, else None."""
-    if any(len(query.moves) != 1 for query in queries):
-        return None
+def _cover(made: Sequence[Sampler], queries: Sequence[TotalsQuery]) -> PrivacyLoss:
+    """The composed loss of all moved entries: of the worst case, or of the largest move of every case at each entry."""
     parts = tuple(
-        sampler.loss(sensitivity=move) for sampler, query in zip(made, queries, strict=True) for move in query.moves[0]
+        sampler.loss(sensitivity=max(moves))
+        for sampler, query in zip(made, queries, strict=True)
+        for moves in zip_longest(*query.moves, fillvalue=0)
+        if any(moves)
     )
     return parts[0] if len(parts) == 1 else ComposedLoss(parts=parts)

@@ -69,7 +69,7 @@ class TotalsCuration:
         if calibrated is None:
             return _EXACT
         assumed = _PUBLIC if self.unit is Unit.LABEL else _DECLARED
-        return replace(calibrated.guarantee, assumptions=(assumed,)).for_group(rows=rows_per_person)
+        return replace(calibrated.for_person(rows_per_person), assumptions=(assumed,))
 
     def prepare(self, grouped: GroupedRows) -> GroupedRows:
         """Return what noise is added to: for records all declared bags; public counts must leave a bag."""

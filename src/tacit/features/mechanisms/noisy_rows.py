@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +53,8 @@ class NoisyRows:
     epsilon: float
     delta: float
     label_epsilon: float
+
+    apart: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_gaussian(self.epsilon, self.delta)

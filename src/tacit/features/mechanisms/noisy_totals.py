@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,8 @@ class NoisyTotals:
         if math.isinf(self.epsilon):
             return NoNoise(), NoNoise(), NoNoise()
         return _noises(self.epsilon, self.delta, self.shares, features)
+
+    apart: ClassVar[bool] = False
 
     def guarantees(self, *, features: int) -> list[Guarantee]:
         """Return what the three cost together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class SelectedColumns:
 
 class BoundMechanism(Protocol):
     """A mechanism that knows its part of epsilon."""
+
+    apart: ClassVar[bool]
+    """Whether every row has noise of its own, so that the losses of a person's rows compose."""
 
     def guarantees(self, *, features: int) -> list[Guarantee]:
         """Return what it costs to release this many features, part by part."""

@@ -94,13 +94,17 @@ class BoundPlan:
         """Return the guarantee of all that is released together, where this many features are."""
         if self.plan.epsilon is None:
             return NoGuarantee(reason="epsilon is none, so features and labels are released without noise")
-        parts = self.mechanism.guarantees(features=features)
+        k = self.plan.rows_per_person
+        parts = [
+            one.for_group(rows=k, apart=self.mechanism.apart) for one in self.mechanism.guarantees(features=features)
+        ]
         if self.selection is not None:
             sizes = [] if self.plan.class_rows is not None else [NoisyClassRows(epsilon=self.split.class_rows)]
-            parts += [*(one.guarantee() for one in sizes), self.selection.guarantee()]
-        plain = _sum(parts)
-        whole = replace(plain, loss=_loss(parts, plain, delta=self.plan.delta), assumptions=self._assumptions())
-        return whole.for_group(rows=self.plan.rows_per_person).for_unit(self.plan.unit or Unit.RECORD)
+            parts += [
+                one.for_group(rows=k) for one in (*(one.guarantee() for one in sizes), self.selection.guarantee())
+            ]
+        whole = _sum(parts, delta=self.plan.delta) if k == 1 else compose(parts, delta=self.plan.delta)
+        return replace(whole, assumptions=self._assumptions()).for_unit(self.plan.unit or Unit.RECORD)
 
     def _assumptions(self) -> tuple[str, ...]:
         sizes = self.plan.class_rows
@@ -146,13 +150,14 @@ def _check_counts(plan: Plan, *, features: int, classes: int) -> None:
         )
 
 
-def _sum(parts: list[Guarantee]) -> Guarantee:
+def _sum(parts: list[Guarantee], *, delta: float) -> Guarantee:
     """The plain sum: epsilons and deltas add."""
-    return Guarantee(
+    plain = Guarantee(
         unit=Unit.RECORD,
         epsilon=round_up(sum((exact(part.epsilon) for part in parts), Fraction(0))),
         delta=round_up(sum((exact(part.delta) for part in parts), Fraction(0))),
     )
+    return replace(plain, loss=_loss(parts, plain, delta=delta))
 
 
 def _loss(parts: list[Guarantee], plain: Guarantee, *, delta: float) -> PrivacyLoss | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, round_up
 from tacit.privacy.settings import BOUND, Choice, share
+from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from tacit.labels.mechanisms.evidence import Evidence
     from tacit.labels.mechanisms.staged import StageLearner
+    from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["LABEL", "PUBLIC_CLASSES", "PUBLIC_VALUES", "SHARE", "LabelMechanism", "split_epsilon"]
 
@@ -163,6 +165,18 @@ class LabelMechanism(Choice):
         from tacit.labels.mechanisms.evidence import evidence_of_classes
 
         return evidence_of_classes(self.classes, rows[LABEL], transition=self.transition(), prior=self.prior)
+
+    def guarantee(self, epsilon: float, *, prior: PublicPrior, rows: int) -> Guarantee:
+        """Return what is guaranteed for the labels of so many rows of one person, each randomized by itself."""
+        from tacit.privacy.composition import compose
+        from tacit.privacy.guarantee import Guarantee
+
+        first, rest = self._split(epsilon, prior)
+        labels = Guarantee(unit=Unit.LABEL, epsilon=rest).for_group(rows=rows, apart=True)
+        if not first:
+            return labels
+        estimated = Guarantee(unit=Unit.LABEL, epsilon=first).for_group(rows=rows)  # from the counts of all labels
+        return replace(compose([estimated, labels]), epsilon=round_up(rows * exact(epsilon)))
 
     def _split(self, epsilon: float, prior: PublicPrior) -> tuple[float, float]:
         """The epsilon of an estimated prior, and that of the labels."""

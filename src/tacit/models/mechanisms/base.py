@@ -27,6 +27,8 @@ MOST_NEURONS = 100_000
 class TrainingMechanism(Choice):
     """A way of training, by default without a guarantee."""
 
+    apart: ClassVar[bool] = False
+    """Whether noise hides each row by itself, so that the losses of a person's rows compose."""
     two_classes: ClassVar[bool] = False
     """Whether it trains one output, whose sign is the class."""
     private_features: ClassVar[bool] = False

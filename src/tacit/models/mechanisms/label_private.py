@@ -33,6 +33,7 @@ class LabelPrivateTraining(EstimatorTraining):
 
     name: ClassVar[str] = "label_private"
     phrase: ClassVar[str] = "{estimator} trained on randomized labels"
+    apart: ClassVar[bool] = True
 
     def check(self, plan: Plan) -> None:
         if plan.epsilon is None:

@@ -48,7 +48,7 @@ def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
     classes = [LISTED if plan.classes or plan.cuts else "which classes occur, and that every row has one, is public"]
     cuts = [CUTS_PUBLIC] if plan.cuts else []
     assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes, *cuts)
-    return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
+    return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person, apart=plan.mechanism.apart)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.loss.base import DistributionPrice, PrivacyLoss, Stated, add_stated, distribution_of, sure_epsilon
+from tacit.privacy.rounding import check_count
 
 __all__ = ["ComposedLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedLoss(DistributionPrice):
-    """Several losses on the same data, one after the other.
+    """Several losses on the same data, one after the other, all of them ``times`` over.
 
     Examples
     --------
@@ -28,6 +29,10 @@ class ComposedLoss(DistributionPrice):
 
     kind: ClassVar[str] = "composed"
     parts: tuple[PrivacyLoss, ...]
+    times: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", check_count(self.times, name="times"))
 
     @property
     def pure_epsilon(self) -> float:
@@ -39,16 +44,16 @@ class ComposedLoss(DistributionPrice):
         """The exact sums of the parts' epsilons and deltas."""
         total: Stated = (Fraction(0), Fraction(0))
         for part, count in Counter(self.parts).items():
-            total = add_stated(total, part.stated, times=count)
+            total = add_stated(total, part.stated, times=count * self.times)
         return total
 
     def for_group(self, rows: int) -> ComposedLoss:
         """Every part for the group: pairs are composed, never a sum of epsilons grouped."""
-        return ComposedLoss(parts=tuple(part.for_group(rows) for part in self.parts))
+        return replace(self, parts=tuple(part.for_group(rows) for part in self.parts))
 
     def distribution(self) -> LossDistribution:
         """Convolution of the parts; equal parts by repeated squaring."""
         result = LossDistribution(0, np.ones(1), 0.0)
         for part, count in Counter(self.parts).items():
             result = result.compose(distribution_of(part).power(count))
-        return result
+        return result.power(self.times)

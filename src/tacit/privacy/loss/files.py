@@ -34,7 +34,7 @@ _KINDS: dict[str, type[Any]] = {
 def loss_to_json(loss: PrivacyLoss) -> dict[str, Any]:
     """Return a loss as plain JSON; fractions become strings."""
     if isinstance(loss, ComposedLoss):
-        return {"kind": loss.kind, "parts": [loss_to_json(part) for part in loss.parts]}
+        return {"kind": loss.kind, "parts": [loss_to_json(part) for part in loss.parts], "times": loss.times}
     fields = asdict(loss)  # type: ignore[call-overload]
     plain = {name: str(v) if isinstance(v, Fraction) else v for name, v in fields.items()}
     return {"kind": loss.kind, **plain}
@@ -45,7 +45,7 @@ def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
     fields = {name: value for name, value in document.items() if name != "kind"}
     kind = document.get("kind")
     if kind == ComposedLoss.kind:
-        return ComposedLoss(parts=tuple(loss_from_json(part) for part in fields["parts"]))
+        return ComposedLoss(parts=tuple(loss_from_json(part) for part in fields["parts"]), times=fields.get("times", 1))
     if kind not in _KINDS:
         raise InvalidInput(f"privacy loss kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     if isinstance(fields.get("scale"), str):
