@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
-from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import take_rows
 from tacit.labels.methods import Denoised, LearnMethod, Regressor
 from tacit.labels.releases.matching import feature_names, rows_of
@@ -122,6 +120,7 @@ class _JudgingRows:
     X: NDArray[np.float64]
     truth: NDArray[np.float64]
     released: bool
+    numbers: bool
 
     @classmethod
     def tested(cls, test: object, encoder: Encoder, release: Release) -> _JudgingRows:
@@ -131,18 +130,20 @@ class _JudgingRows:
         check_present(label, table.columns, argument="test's label")
         rows = read_rows(table, columns=[*encoder.columns(), label])
         y = label_column(rows, label, least_classes=1)
-        truth = y[:, None] if release.asked.mechanism.numbers else _one_hot(y, release.evidence.classes)
-        return cls(encoder.scaled(rows), truth, released=False)
+        numbers = release.asked.mechanism.numbers
+        truth = y[:, None] if numbers else _one_hot(y, release.evidence.classes)
+        return cls(encoder.scaled(rows), truth, released=False, numbers=numbers)
 
     @classmethod
     def held_out(cls, X: NDArray[np.float64], rows: Rows, release: Release) -> _JudgingRows:
         """Take released labels, or unbiased estimates of the true ones."""
-        truth = _moments(release) if release.asked.mechanism.numbers else release.evidence.unbiased
-        return cls(X[rows], np.zeros(0) if truth is None else truth[rows], released=True)
+        numbers = release.asked.mechanism.numbers
+        truth = _moments(release) if numbers else release.evidence.unbiased
+        return cls(X[rows], np.zeros(0) if truth is None else truth[rows], released=True, numbers=numbers)
 
-    def judge(self, learner: LabelPrivateClassifier | LabelPrivateRegressor) -> Performance | None:
+    def judge(self, learner: Any) -> Performance | None:  # noqa: ANN401
         """Return the performance on these rows; None where there are too few."""
-        if isinstance(learner, LabelPrivateRegressor):
+        if self.numbers:
             if len(self.X) < 2:
                 return None
             y, *squares = self.truth.T
@@ -173,7 +174,7 @@ def _one_hot(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[np.float
     return np.eye(len(classes))[[place[value] for value in labels.tolist()]]
 
 
-def _report(learner: LabelPrivateClassifier | LabelPrivateRegressor, judges: _JudgingRows, *, rows: int) -> ModelReport:
+def _report(learner: object, judges: _JudgingRows, *, rows: int) -> ModelReport:
     agree = getattr(learner, "consensus_fraction_", None)
     released = "" if agree is None else f"; predictions agree with {agree:.1%} of the released labels"
     return ModelReport(

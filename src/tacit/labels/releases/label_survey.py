@@ -16,10 +16,10 @@ from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import settle, try_out
 from tacit.labels.releases.label_counts import Counts, LabelCounts, count_labels
-from tacit.labels.releases.spark import LabelSource, SparkSource
 
 if TYPE_CHECKING:
     from tacit.data.encoder import Encoder
+    from tacit.labels.releases.spark import LabelSource
 
 __all__ = ["ChosenRows", "LabelSurvey"]
 
@@ -49,11 +49,8 @@ class LabelSurvey:
 
     def complete(self) -> None:
         """Read the table, unless it was read to its end before."""
-        if self._counts is None and isinstance(self.source, SparkSource):
-            self._take(self.source.counts(self.plan))
-        elif self._counts is None:
-            for _ in self.read():
-                pass
+        if self._counts is None:
+            self.source.count(self)
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, counting the labels on the way; raise if one cannot be released."""
@@ -67,7 +64,7 @@ class LabelSurvey:
             if plan.mechanism.needs_features:
                 self._features.append(batch.select(self.columns))
             yield batch
-        self._take(counts)
+        self.take(counts)
         if self._features:
             self.encoder, self._features = self._fitted(pa.Table.from_batches(self._features)), []
 
@@ -80,7 +77,8 @@ class LabelSurvey:
         encoder.check(rows.column_names)
         return encoder
 
-    def _take(self, found: LabelCounts) -> None:
+    def take(self, found: LabelCounts) -> None:
+        """Settle the classes by what was counted, and check that labels can be released."""
         self.coding, counts = found.result()
         try_out(self.plan, self.coding)
         self.rows, self._counts = found.rows, counts

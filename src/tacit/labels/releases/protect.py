@@ -13,10 +13,9 @@ import pyarrow as pa
 from tacit.data.locations import files_read
 from tacit.data.names import check_present
 from tacit.data.table import open_table
-from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
-from tacit.labels.releases.label_survey import ChosenRows, LabelSurvey
+from tacit.labels.releases.label_survey import LabelSurvey
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import LabelSource, SparkSource, spark_frame
@@ -28,7 +27,6 @@ from tacit.privacy.releases import TableMember
 from tacit.privacy.targets import Target
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.staged import StageLearner
     from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
@@ -124,13 +122,7 @@ def _check_unordered(plan: Plan, rng: np.random.Generator, source: LabelSource) 
         )
     if plan.person is not None:
         raise InvalidInput("must be left out: the rows of this table have no order", field="person")
-    if not isinstance(source, SparkSource):
-        return
-    if is_seeded(rng):
-        raise InvalidInput("must be the operating system's: each worker of Spark draws its own entropy", field="rng")
-    if plan.mechanism.needs_features or plan.shuffle:
-        what = "shuffle" if plan.shuffle else "mechanism"
-        raise InvalidInput("needs all rows at once, but each of Spark's workers sees only a part of them", field=what)
+    source.check(plan, rng)
 
 
 def _draw(survey: LabelSurvey, request: ReleaseRequest, rng: np.random.Generator, progress: Progress | None) -> Release:
@@ -139,48 +131,13 @@ def _draw(survey: LabelSurvey, request: ReleaseRequest, rng: np.random.Generator
     chosen = survey.choose(rng)
     mechanism = survey.settle(chosen, rng)
     rows = survey.rows if chosen is None else int(chosen.mask.sum())
-    batches = _counted(_randomized(survey, mechanism, chosen, rng), rows, progress)
+    batches = _counted(survey.source.randomize(survey, mechanism, chosen, rng), rows, progress)
     first = next(batches)
     ordered = survey.source.ordered and not plan.shuffle
     header = header_of(plan, mechanism, plan.guarantee(), seeded=request.seeded, ordered=ordered)
     if chosen is not None:
         header = replace(header, settled={**header.settled, PERSON_SEED: chosen.seed})
     return Release(header=header, members={ROWS: TableMember(chain([first], batches), schema=first.schema)})
-
-
-def _randomized(
-    survey: LabelSurvey, mechanism: LabelMechanism, chosen: ChosenRows | None, rng: np.random.Generator
-) -> Iterator[pa.RecordBatch]:
-    """The released columns: by Spark's workers, all at once where rows teach each other, else batch by batch."""
-    source, plan = survey.source, survey.plan
-    if isinstance(source, SparkSource):
-        yield from source.release(survey.columns, plan.label, mechanism)
-        return
-    tables = _chosen_rows(survey, chosen)
-    for used in [pa.concat_tables(tables)] if mechanism.needs_features or plan.shuffle else tables:
-        rows = used.select(survey.columns)
-        learner = _learner(survey, rows) if mechanism.needs_features else None
-        drawn = mechanism.release(used[plan.label], rng=rng, learner=learner)
-        released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
-        shuffled = released.take(rng.permutation(released.num_rows)) if plan.shuffle else released
-        yield from shuffled.combine_chunks().to_batches()
-
-
-def _learner(survey: LabelSurvey, rows: pa.Table) -> StageLearner:
-    from tacit.labels.mechanisms.staged import StageLearner
-
-    assert survey.encoder is not None
-    return StageLearner(X=survey.encoder.scaled(rows))
-
-
-def _chosen_rows(survey: LabelSurvey, chosen: ChosenRows | None) -> Iterator[pa.Table]:
-    """The rows of each batch that are released, with their labels."""
-    start = 0
-    for batch in survey.source.read([*survey.columns, survey.plan.label]):
-        used = batch if chosen is None else batch.filter(pa.array(chosen.mask[start : start + batch.num_rows]))
-        start += batch.num_rows
-        if used.num_rows:
-            yield pa.Table.from_batches([used])
 
 
 def _counted(batches: Iterator[pa.RecordBatch], rows: int, progress: Progress | None) -> Iterator[pa.RecordBatch]:

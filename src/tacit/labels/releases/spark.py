@@ -14,10 +14,13 @@ from tacit.labels.plan import Plan
 from tacit.labels.releases.label_counts import LabelCounts
 from tacit.labels.releases.source import TableSource
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.noise import system_rng
+from tacit.privacy.noise import is_seeded, system_rng
 
 if TYPE_CHECKING:
+    import numpy as np
     from pyspark.sql import DataFrame
+
+    from tacit.labels.releases.label_survey import ChosenRows, LabelSurvey
 
 __all__ = ["LabelSource", "SparkSource", "spark_frame"]
 
@@ -59,16 +62,35 @@ class SparkSource:
         """Return the rows of some columns, partition by partition."""
         return self._run(columns, _pass_on, names=columns)
 
-    def counts(self, plan: Plan) -> LabelCounts:
-        """Return the labels, counted by the workers."""
-        total = LabelCounts(plan)
-        for batch in self._run([plan.label], _CountPartition(plan), names=["counts"]):
-            total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
-        return total
+    def check(self, plan: Plan, rng: np.random.Generator) -> None:
+        """Refuse what needs one generator, or all rows at once."""
+        if is_seeded(rng):
+            raise InvalidInput(
+                "must be the operating system's: each worker of Spark draws its own entropy", field="rng"
+            )
+        if plan.mechanism.needs_features or plan.shuffle:
+            what = "shuffle" if plan.shuffle else "mechanism"
+            raise InvalidInput(
+                "needs all rows at once, but each of Spark's workers sees only a part of them", field=what
+            )
 
-    def release(self, columns: Sequence[str], label: str, mechanism: LabelMechanism) -> Iterator[pa.RecordBatch]:
+    def count(self, survey: LabelSurvey) -> None:
+        """Let the workers count the labels."""
+        total = LabelCounts(survey.plan)
+        for batch in self._run([survey.plan.label], _CountPartition(survey.plan), names=["counts"]):
+            total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
+        survey.take(total)
+
+    def randomize(
+        self,
+        survey: LabelSurvey,
+        mechanism: LabelMechanism,
+        chosen: ChosenRows | None,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Iterator[pa.RecordBatch]:
         """Return the public columns and the labels that the workers randomized, each once."""
-        return self._run([*columns, label], _RandomizePartition(mechanism), names=[*columns, "label"])
+        columns = survey.columns
+        return self._run([*columns, survey.plan.label], _RandomizePartition(mechanism), names=[*columns, "label"])
 
     def _run(self, columns: Sequence[str], work: Work, *, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield what ``work`` makes of the partitions, in their order, one batch in the driver at a time."""
