@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.__main__ import HERE, describe_machine
 from benchmarks.scoring_models import MODELS, Table, held_out, one_split, predictions_of
 from benchmarks.scoring_ranking import PAGE, put_table, write_text
-from papers.score_attacks.attacks import prior_design
+from papers.score_attacks.attacks import LaplaceAnswerNoise, plan_against_noise, prior_design
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.scores import attacks
@@ -80,9 +80,9 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
     yield from _planned("Brier, 5 decimals", brier, five, rounded(brier, 5), rows, order)
     right = Accuracy(classes=classes)
     yield from _planned("accuracy", right, five, lambda p: round(sk.accuracy_score(y, p), 5), rows, order)
-    noise = attacks.LaplaceAnswerNoise(scale=0.01, failure=1e-3)
     noisy = brier if classes == 2 else log
-    yield from _planned("noised", noisy, noise, lambda p: noisy.score(y, p) + rng.laplace(0, 0.01), rows, order)
+    plan = plan_against_noise(noisy, rows=rows, noise=LaplaceAnswerNoise(scale=0.01, failure=1e-3))
+    yield from _both_orders("noised", plan.design, lambda p: noisy.score(y, p) + rng.laplace(0, 0.01), order)
     if classes == 2:
         yield from _planned("F1", F1(), five, lambda p: round(sk.f1_score(y, p), 5), rows, order)
         yield from _planned("AUC", Auc(), five, lambda p: round(sk.roc_auc_score(y, p), 5), rows, order)
@@ -93,9 +93,12 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
 
 
 def _planned(
-    name: str, metric: Metric, policy: Policy | attacks.AnswerNoise, host: Host, rows: int, order: NDArray[np.int64]
+    name: str, metric: Metric, policy: Policy, host: Host, rows: int, order: NDArray[np.int64]
 ) -> Iterator[Attack]:
-    design = attacks.plan_attack(metric, rows=rows, policy=policy).design
+    return _both_orders(name, attacks.plan_attack(metric, rows=rows, policy=policy).design, host, order)
+
+
+def _both_orders(name: str, design: attacks.QueryDesign, host: Host, order: NDArray[np.int64]) -> Iterator[Attack]:
     yield Attack(name=name, design=design, host=host)
     yield Attack(name=f"{name}, shuffled", design=design, host=host, order=order)
 

@@ -11,14 +11,11 @@ from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.http import CsvBody, HttpOracle, JsonBody
 from tacit.scores.attacks.infer import AttackProgress, AttackStopped, RecoveredLabels, infer_labels
 from tacit.scores.attacks.joint import JointDesign
-from tacit.scores.attacks.noise import AnswerNoise, GaussianAnswerNoise, LaplaceAnswerNoise
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.reconstruct import CandidatePredictions, best_size, guess_labels
-from tacit.scores.attacks.repeated import HadamardDesign
 
 __all__ = [
-    "AnswerNoise",
     "AttackPlan",
     "AttackProgress",
     "AttackResult",
@@ -27,13 +24,10 @@ __all__ = [
     "CrowdedDesign",
     "CsvBody",
     "DigitDesign",
-    "GaussianAnswerNoise",
-    "HadamardDesign",
     "HostAnswers",
     "HttpOracle",
     "JointDesign",
     "JsonBody",
-    "LaplaceAnswerNoise",
     "LossChannel",
     "OracleError",
     "QueryDesign",

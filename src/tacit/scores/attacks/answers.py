@@ -39,6 +39,11 @@ class HostAnswers:
                 f"must keep answers near the score to be planned for, got {self.policy.name}", field="policy"
             )
 
+    @classmethod
+    def of(cls, policy: Policy | HostAnswers | None) -> HostAnswers:
+        """Return the answers by a policy; those given as they are, exact ones for None."""
+        return cls(policy=policy) if isinstance(policy, Policy) else policy or cls()
+
     @property
     def unrounded(self) -> bool:
         """Whether an answer is the score itself, to the last bit."""

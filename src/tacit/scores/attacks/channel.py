@@ -42,8 +42,7 @@ class LossChannel:
         revealed = revealed_by(metric).row_losses
         if revealed is None:
             raise InvalidInput(f"must be a mean of row losses for a channel, got {metric}", field="metric")
-        answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
-        return cls(loss=revealed.loss, rows=rows, answers=answers, root=revealed.root)
+        return cls(loss=revealed.loss, rows=rows, answers=HostAnswers.of(policy), root=revealed.root)
 
     @property
     def precision(self) -> Precision:

@@ -55,12 +55,6 @@ class CountDesign(QueryDesign):
         """With more than two classes later matrices depend on the rows still unknown: planned for equal classes."""
         return self.classes > 2
 
-    @staticmethod
-    def largest_weight(rows: int, answers: HostAnswers) -> float:
-        """Return 1: a label adds one to a count or none."""
-        del rows, answers
-        return 1.0
-
     @abstractmethod
     def _blur(self, error: float) -> float:
         """Return the largest error of a count."""

@@ -11,33 +11,20 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.channel import LossChannel, revealed_by
-from tacit.scores.attacks.counts import CountDesign, RightRowsDesign, TruePositivesDesign
 from tacit.scores.attacks.design import Labels, QueryDesign, Steps
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.joint import JointDesign
-from tacit.scores.attacks.noise import AnswerNoise
-from tacit.scores.attacks.ranks import RankDesign
-from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
-from tacit.scores.metrics import Metric, RankSums, RevealedTotal, RightRows, TruePositives
-from tacit.scores.policies import Bounded, Policy
+from tacit.scores.metrics import Metric, RevealedTotal
+from tacit.scores.policies import Policy
 
 __all__ = ["AttackPlan", "LabelsPerQueryBounds", "plan_attack"]
 
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
 _MOST_CLASSES = 1_000  # choosing among more radices takes longer than all other work
-_COUNTS: Mapping[type[RevealedTotal], type[CountDesign] | type[RankDesign]] = {
-    RightRows: RightRowsDesign,
-    TruePositives: TruePositivesDesign,
-    RankSums: RankDesign,
-}
 _FORMULAS = {
     "counting": "log2(1 + N L) / log2 K",
     "entropy": "(1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)) / log2 K",
-}
-_NOISE_FORMULAS = {
-    "counting": "infinite",
-    "entropy": "((1/2) log2(2 pi e (N (R/(2 N))^2 + variance of the noise)) - entropy of the noise) / log2 K",
 }
 
 
@@ -51,10 +38,9 @@ class LabelsPerQueryBounds:
     Parameters
     ----------
     counting
-        An answer takes at most 1 + N L values. Holds for every attack; infinite under random noise.
+        An answer takes at most 1 + N L values. Holds for every attack.
     entropy
-        No answer of this variance has more entropy; under random noise, no channel carries more. Holds for
-        queries fixed beforehand and labels all equally likely.
+        No answer of this variance has more entropy. Holds for queries fixed beforehand and labels all equally likely.
 
     References
     ----------
@@ -72,7 +58,7 @@ class AttackPlan:
 
     metric: Metric
     rows: int
-    answers: HostAnswers | AnswerNoise
+    answers: HostAnswers
     design: QueryDesign
     bounds: LabelsPerQueryBounds
     per_day: int | None = None
@@ -122,7 +108,7 @@ def plan_attack(
     metric: Metric,
     *,
     rows: int,
-    policy: Policy | HostAnswers | AnswerNoise | None = None,
+    policy: Policy | HostAnswers | None = None,
     per_day: int | None = None,
     design: Callable[..., QueryDesign] | None = None,
 ) -> AttackPlan:
@@ -131,8 +117,8 @@ def plan_attack(
     Parameters
     ----------
     policy
-        How the host answers: a policy whose answers are within a known distance of the score (default: exact),
-        :class:`HostAnswers` for another number system, or the law of random noise.
+        How the host answers: a policy whose answers are within a known distance of the score (default: exact), or
+        :class:`HostAnswers` for another number system.
     design
         For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
         whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and
@@ -149,7 +135,7 @@ def plan_attack(
     >>> plan_attack(metric, rows=2201, policy=Rounded(decimals=5), design=DigitDesign).queries
     201
     """
-    answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
+    answers = HostAnswers.of(policy)
     if check_count(rows, name="rows") > _MOST_ROWS:
         raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan, got {rows:,}", field="rows")
     if per_day is not None:
@@ -179,9 +165,7 @@ def _revealed(metric: Metric) -> RevealedTotal:
     return revealed
 
 
-def _fewest(
-    options: Iterator[QueryDesign], *, metric: Metric, rows: int, answers: HostAnswers | AnswerNoise
-) -> QueryDesign:
+def _fewest(options: Iterator[QueryDesign], *, metric: Metric, rows: int, answers: HostAnswers) -> QueryDesign:
     """Return the design with the fewest queries of those that can separate labels at all."""
     best: QueryDesign | None = None
     least = math.inf
@@ -200,17 +184,12 @@ def _fewest(
 
 
 def _designs(
-    revealed: RevealedTotal, rows: int, answers: HostAnswers | AnswerNoise, design: Callable[..., QueryDesign] | None
+    revealed: RevealedTotal, rows: int, answers: HostAnswers, design: Callable[..., QueryDesign] | None
 ) -> Iterator[QueryDesign]:
-    if isinstance(answers, AnswerNoise):
-        yield from repeated_designs(lambda bounded: _designs(revealed, rows, bounded, design), noise=answers)
-        if revealed.plain_loss is not None and design is None:
-            yield HadamardDesign(channel=LossChannel(loss=revealed.plain_loss, rows=rows), noise=answers)
-        return
     if (losses := revealed.row_losses) is not None:
         yield from _of_losses(LossChannel(loss=losses.loss, rows=rows, answers=answers, root=losses.root), design)
     else:
-        yield _COUNTS[type(revealed)](rows=rows, answers=answers, classes=revealed.classes)
+        yield revealed.design(rows=rows, answers=answers, classes=revealed.classes)
 
 
 def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) -> Iterator[QueryDesign]:
@@ -221,14 +200,7 @@ def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) 
         yield option(channel=channel)
 
 
-def _bounds(revealed: RevealedTotal, rows: int, answers: HostAnswers | AnswerNoise) -> LabelsPerQueryBounds:
-    if isinstance(answers, AnswerNoise):
-        bounded = HostAnswers(policy=Bounded(tau=answers.scale))
-        moved = 2 * answers.scale * _largest_weight(revealed, rows, bounded)  # by one label, in units of the score
-        bits = answers.capacity(rows * (moved / 2) ** 2)
-        return LabelsPerQueryBounds(
-            counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS
-        )
+def _bounds(revealed: RevealedTotal, rows: int, answers: HostAnswers) -> LabelsPerQueryBounds:
     weight = _largest_weight(revealed, rows, answers)
     variance = (math.sqrt(rows) * weight / 2 + 0.5) ** 2 + 1 / 12
     return LabelsPerQueryBounds(
@@ -243,7 +215,7 @@ def _largest_weight(revealed: RevealedTotal, rows: int, answers: HostAnswers) ->
     if answers.unrounded:
         answers = replace(answers, growth=0.5)  # what no summation can avoid
     if revealed.row_losses is None:
-        return _COUNTS[type(revealed)].largest_weight(rows, answers)
+        return revealed.largest_weight(rows, answers.error(largest=1.0))
     if revealed.plain_loss is None:
         error = answers.error(largest=0.5)  # at a score of 1/2
         return 1.0 / (2 * rows * error * (1 + error))

@@ -15,6 +15,7 @@ from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, 
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weights import digits_of
 from tacit.scores.losses.precision import Numbers
+from tacit.scores.metrics import RankSums
 
 __all__ = ["RankDesign"]
 
@@ -49,11 +50,6 @@ class RankDesign(QueryDesign):
                 field="answers",
             )
 
-    @staticmethod
-    def largest_weight(rows: int, answers: HostAnswers) -> float:
-        """Return the ranks' range in units of what shows, for classes of equal size."""
-        return (rows - 1) / _gap(rows * rows / 4, answers)
-
     @property
     def queries(self) -> int:
         """Queries to every label; with blurred answers for classes of equal size."""
@@ -61,7 +57,7 @@ class RankDesign(QueryDesign):
         if self.expected:
             known = min(self.rows, 2 * math.ceil(self._needed(self.rows / 2)))
             count = known + 1
-        gap = _gap(self.rows * self.rows / 4, self.answers)
+        gap = self._gap(self.rows * self.rows / 4)
         while known < self.rows:
             length = _length(self.rows, known, gap)
             spacers = _spacers(length + 1, gap)  # as many queries of this length as leave too few known rows for more
@@ -80,7 +76,7 @@ class RankDesign(QueryDesign):
         rows = all_rows(order, rows=self.rows)
         labels = np.full(self.rows, -1, dtype=np.int64)
         positives = yield from self._count_positives(rows, labels)
-        gap = _gap(positives * (self.rows - positives), self.answers)
+        gap = self._gap(positives * (self.rows - positives))
         while (unknown := rows[labels[rows] < 0]).size:
             known = rows[labels[rows] >= 0]
             asked = unknown[: _length(self.rows, len(known), gap)]
@@ -92,6 +88,9 @@ class RankDesign(QueryDesign):
     def _needed(self, size: float) -> float:
         """Return how many known rows of a class determine its size: k/(2 size) must change by twice the error."""
         return 4 * size * size * self.answers.error(largest=1.0)
+
+    def _gap(self, pairs: float) -> int:
+        return RankSums.gap(pairs, self.answers.error(largest=1.0))
 
     def _count_positives(self, rows: Labels, labels: Labels) -> Generator[ScoreQuery, float, int]:
         """Ask for single rows, by the sign of AUC - 1/2, until the known rows of one class determine its size."""
@@ -111,11 +110,6 @@ class RankDesign(QueryDesign):
                 size = round(1 / (2 * away))
                 return size if labels[row] == 1 else self.rows - size
         return int(np.count_nonzero(labels == 1))
-
-
-def _gap(pairs: float, answers: HostAnswers) -> int:
-    """Return the least whole difference of rank sums that shows."""
-    return max(1, math.ceil(2.001 * pairs * answers.error(largest=1.0)))
 
 
 def _spacers(length: int, gap: int) -> int:

@@ -14,7 +14,7 @@ from tacit.scores.attacks.channel import LossChannel, largest_step
 from tacit.scores.attacks.design import Labels
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["WeighingScale", "full_scale", "weighing_scale"]
+__all__ = ["WeighingScale", "weighing_scale"]
 
 _MARGIN = 1.0025  # differences are multiples of u up to rounding of the predictions: this leaves room for it
 _DEVIATION = 0.001  # of u, over all rows
@@ -68,15 +68,6 @@ def weighing_scale(channel: LossChannel, *, digits: tuple[int, ...]) -> Weighing
         )
     low = min(high, int(_faithful(channel, turned, down, unit) / unit))
     return WeighingScale(channel=channel, digits=digits, unit=unit, low=low, high=high)
-
-
-def full_scale(channel: LossChannel, *, digits: tuple[int, ...]) -> WeighingScale:
-    """Return the scale whose unit is the largest difference that a row can have in either direction."""
-    top = max(digits)
-    reach = channel.reach(unknown=channel.rows)
-    both = (digits, tuple(top - digit for digit in digits))
-    unit = min(largest_step(channel.loss, way, reach=reach, precision=channel.precision) for way in both)
-    return WeighingScale(channel=channel, digits=digits, unit=unit * (1 - 1e-12), low=1, high=1)
 
 
 def _faithful(channel: LossChannel, digits: tuple[int, ...], limit: float, unit: float) -> float:

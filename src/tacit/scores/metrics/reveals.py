@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tacit.privacy.lazy import lazy_method
 
 if TYPE_CHECKING:
     from tacit.scores.losses import InvertibleLoss
@@ -17,6 +21,9 @@ class RevealedTotal:
 
     classes: int = 2
 
+    design: ClassVar[Callable[..., Any]]
+    """The attack that asks for this kind; row losses have several."""
+
     @property
     def row_losses(self) -> RowLosses | None:
         """The losses that the score is made of; None where it is made of counts."""
@@ -26,6 +33,11 @@ class RevealedTotal:
     def plain_loss(self) -> InvertibleLoss | None:
         """The loss whose mean or sum the score is, without a root."""
         return None
+
+    def largest_weight(self, rows: int, error: float) -> float:
+        """Return how much one label moves the total, in units of what an answer within ``error`` resolves."""
+        del rows, error
+        return 1.0
 
     def costs(self, classes: int) -> tuple[list[list[float]], int | None] | None:
         """Return what each predicted class adds to the total with each label, and which adds nothing.
@@ -65,6 +77,8 @@ class RowLosses(RevealedTotal):
 class RightRows(RevealedTotal):
     """How many rows are predicted correctly: a count of labels in a chosen subset."""
 
+    design = staticmethod(lazy_method("tacit.scores.attacks.counts", "RightRowsDesign"))
+
     def costs(self, classes: int) -> tuple[list[list[float]], int | None]:
         """Return 1 for the right class; every class says something."""
         return [[float(label == given) for label in range(classes)] for given in range(classes)], None
@@ -84,6 +98,8 @@ class _RevealedPositives(RevealedTotal):
 class TruePositives(_RevealedPositives):
     """2 TP / (S + P): how many of the S rows predicted positive are, P the number of positives."""
 
+    design = staticmethod(lazy_method("tacit.scores.attacks.counts", "TruePositivesDesign"))
+
     def line(self, *, predicted: float, positives: float, rows: float) -> tuple[float, float]:
         """Return the line of TP = score (S + P)/2."""
         del rows
@@ -93,6 +109,17 @@ class TruePositives(_RevealedPositives):
 @dataclass(frozen=True, kw_only=True)
 class RankSums(_RevealedPositives):
     """The sum of the ranks of the positives."""
+
+    design = staticmethod(lazy_method("tacit.scores.attacks.ranks", "RankDesign"))
+
+    @staticmethod
+    def gap(pairs: float, error: float) -> int:
+        """Return the least whole difference of rank sums that shows, for so many pairs of both classes."""
+        return max(1, math.ceil(2.001 * pairs * error))
+
+    def largest_weight(self, rows: int, error: float) -> float:
+        """Return the ranks' range in units of what shows, for classes of equal size."""
+        return (rows - 1) / self.gap(rows * rows / 4, error)
 
     def line(self, *, predicted: float, positives: float, rows: float) -> tuple[float, float]:
         """Return the line of TP where predictions are 0 and 1: the score is 1/2 + (TP/P - FP/N)/2."""

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from papers.score_attacks.attacks.noise import AnswerNoise
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.answers import HostAnswers
-from tacit.scores.attacks.channel import LossChannel
-from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
-from tacit.scores.attacks.digits import DigitDesign
+from tacit.scores.attacks import AttackPlan, DigitDesign, JointDesign, LossChannel, QueryDesign, plan_attack
+from tacit.scores.attacks.channel import largest_step, revealed_by
+from tacit.scores.attacks.design import Labels, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.noise import AnswerNoise
-from tacit.scores.attacks.scale import WeighingScale, full_scale
+from tacit.scores.attacks.planning import LabelsPerQueryBounds
+from tacit.scores.attacks.scale import WeighingScale
 from tacit.scores.losses import LossReduction
+from tacit.scores.metrics import Metric
 from tacit.scores.policies import Bounded
 
-__all__ = ["HadamardDesign", "RepeatedDesign", "repeated_designs"]
+__all__ = ["HadamardDesign", "RepeatedDesign", "plan_against_noise"]
+
+_NEAR = 1e-9  # answers this near show how much one label moves a score
+_FORMULAS = {
+    "counting": "infinite",
+    "entropy": "((1/2) log2(2 pi e (N (R/(2 N))^2 + variance of the noise)) - entropy of the noise) / log2 K",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +118,7 @@ class HadamardDesign(QueryDesign):
     def _scales(self) -> Iterator[WeighingScale]:
         for position in range((self.channel.loss.classes - 1).bit_length()):
             digits = tuple(label >> position & 1 for label in range(self.channel.loss.classes))
-            yield full_scale(self.channel, digits=digits)
+            yield _full_scale(self.channel, digits=digits)
 
     def _sweeps(self, scale: WeighingScale) -> int:
         terms = self.channel.rows if self.channel.loss.reduction is LossReduction.MEAN else 1
@@ -132,21 +142,47 @@ class HadamardDesign(QueryDesign):
         return bits
 
 
-def repeated_designs(
-    make: Callable[[HostAnswers], Iterator[QueryDesign]], *, noise: AnswerNoise
-) -> Iterator[QueryDesign]:
-    """Yield, for bounds on the mean's noise from small to large, the designs with the repeats they need.
+def plan_against_noise(metric: Metric, *, rows: int, noise: AnswerNoise) -> AttackPlan:
+    """Return how to get all labels through random noise in the fewest queries.
 
-    A smaller bound reveals more labels per query and needs more repeats of it.
+    For bounds on the mean's noise from small to large, the designs of :func:`tacit.scores.attacks.plan_attack` with the
+    repeats that they need: a smaller bound reveals more labels per query and needs more repeats of it. For a mean of
+    row losses the Hadamard design too.
     """
-    for exponent in range(-4, 14):
+    inside = plan_attack(metric, rows=rows, policy=Bounded(tau=_NEAR))
+    design = min(_designs(metric, rows, noise), key=lambda design: design.queries)
+    return replace(inside, design=design, bounds=_bounds(inside, noise))
+
+
+def _designs(metric: Metric, rows: int, noise: AnswerNoise) -> Iterator[QueryDesign]:
+    revealed = revealed_by(metric)
+    kinds: list[Callable[..., QueryDesign] | None] = [None]
+    if revealed.row_losses is not None:
+        kinds = [partial(DigitDesign, settle=False), JointDesign]  # a wrong label must not spoil what follows
+    for exponent, kind in product(range(-4, 14), kinds):
         tau = noise.scale * 2.0 ** (exponent / 2)
         with suppress(InvalidInput):  # a bound that hides single labels; a smaller one may do
-            for design in make(HostAnswers(policy=Bounded(tau=tau))):
-                if isinstance(design, DigitDesign):
-                    design = replace(design, settle=False)  # a wrong label must not spoil what follows
-                repeats = noise.repeats(tau, failure=noise.failure / design.queries)
-                yield RepeatedDesign(inner=design, repeats=repeats, failure=noise.failure)
+            design = plan_attack(metric, rows=rows, policy=Bounded(tau=tau), design=kind).design
+            repeats = noise.repeats(tau, failure=noise.failure / design.queries)
+            yield RepeatedDesign(inner=design, repeats=repeats, failure=noise.failure)
+    if revealed.plain_loss is not None:
+        yield HadamardDesign(channel=LossChannel.of(metric, rows=rows), noise=noise)
+
+
+def _bounds(inside: AttackPlan, noise: AnswerNoise) -> LabelsPerQueryBounds:
+    """The bounds under noise, from how much one label moves the score: 2 tau times its weight within tau."""
+    weight = math.expm1(inside.bounds.counting * math.log(inside.classes)) / inside.rows
+    bits = noise.capacity(inside.rows * (_NEAR * weight) ** 2)
+    return LabelsPerQueryBounds(counting=math.inf, entropy=bits / math.log2(inside.classes), formulas=_FORMULAS)
+
+
+def _full_scale(channel: LossChannel, *, digits: tuple[int, ...]) -> WeighingScale:
+    """Return the scale whose unit is the largest difference that a row can have in either direction."""
+    top = max(digits)
+    reach = channel.reach(unknown=channel.rows)
+    both = (digits, tuple(top - digit for digit in digits))
+    unit = min(largest_step(channel.loss, way, reach=reach, precision=channel.precision) for way in both)
+    return WeighingScale(channel=channel, digits=digits, unit=unit * (1 - 1e-12), low=1, high=1)
 
 
 def _realized(scale: WeighingScale) -> float:
