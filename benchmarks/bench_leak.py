@@ -9,8 +9,9 @@ import numpy as np
 from scipy.stats import beta, binom
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from benchmarks.published_tail import PublishedTail
 from benchmarks.timing import timed_row
-from tacit.leak import FixedThreshold, HeldOut, PublishedTail, UnionBoundThresholds, epsilon_one_run, leak_from_scores
+from tacit.leak import FixedThreshold, HeldOut, UnionBoundThresholds, epsilon_one_run, leak_from_scores
 from tacit.leak.intervals import lower_limit
 
 REPEATS = 3

@@ -139,11 +139,6 @@ def test_too_few_classes():
         label_column(pa.table({"y": [0, 1]}), "y", least_classes=3)
 
 
-def test_codes_and_words_as_text(tmp_path):
-    assert label_column(csv(tmp_path, ["250", "E11"]), "y", as_text=True).tolist() == ["250", "E11"]
-    assert label_column(pa.table({"y": [1, 2]}), "y", as_text=True).tolist() == ["1", "2"]
-
-
 @pytest.mark.parametrize("columns", [[], ["y", "y"]])
 def test_columns_are_named_once_and_at_least_one(columns):
     with pytest.raises(InvalidInput, match="columns must be one name or more, each once"):

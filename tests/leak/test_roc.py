@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from tacit.leak import FPR_GRID, RocCurve, clopper_pearson, roc_from_scores
+from tacit.leak import FPR_GRID, FixedThreshold, RocCurve, clopper_pearson, leak_from_scores
+from tacit.leak.roc import roc_from_sorted
 from tacit.privacy import InvalidInput
 
 
@@ -14,6 +15,10 @@ def their_tpr(members, nonmembers, allowed):
     truth = np.repeat([1, 0], [len(members), len(nonmembers)])
     fpr, tpr, _ = roc_curve(truth, np.concatenate([members, nonmembers]), drop_intermediate=False)
     return tpr[np.searchsorted(fpr, allowed + 1e-12, "right") - 1]
+
+
+def curve_of(members, nonmembers, *, level=0.95):
+    return roc_from_sorted(np.sort(members), np.sort(nonmembers), level=level)
 
 
 def pairs():
@@ -28,7 +33,7 @@ def pairs():
 @pytest.mark.parametrize("index", range(5))
 def test_agrees_with_scikit_learn(index):
     members, nonmembers = list(pairs())[index]
-    roc = roc_from_scores(members, nonmembers)
+    roc = curve_of(members, nonmembers)
     finite = [np.nan_to_num(s, posinf=1e9, neginf=-1e9) for s in (members, nonmembers)]
     truth = np.repeat([1, 0], [len(members), len(nonmembers)])
     assert roc.auc == pytest.approx(roc_auc_score(truth, np.concatenate(finite)), abs=1e-12)
@@ -45,7 +50,7 @@ def test_grid_reaches_below_one_percent():
 
 def test_points_at_low_rates():
     members, nonmembers = next(pairs())
-    roc = roc_from_scores(members, nonmembers, level=0.9)
+    roc = curve_of(members, nonmembers, level=0.9)
     bar = np.sort(nonmembers)[-6]  # 5 of 5,000 may be accused at 0.1%
     point = roc.at_0_1_percent
     assert point.attained == 5 / 5000
@@ -59,14 +64,14 @@ def test_interval_covers_the_rate_at_its_threshold():
     rng, held = np.random.default_rng(6), 0
     for _ in range(1000):
         members, nonmembers = rng.random(80), rng.random(200)
-        held += roc_from_scores(members, nonmembers, level=0.9).at_1_percent.interval.low <= 1 - np.sort(nonmembers)[-3]
+        held += curve_of(members, nonmembers, level=0.9).at_1_percent.interval.low <= 1 - np.sort(nonmembers)[-3]
     assert held >= 900
 
 
 def test_json_round_trip_and_freezing():
-    roc = roc_from_scores([3.0, 1.0], [2.0, 0.0])
+    roc = curve_of([3.0, 1.0], [2.0, 0.0])
     assert RocCurve.from_json(json.loads(json.dumps(roc.to_json()))) == roc
-    assert roc != roc_from_scores([3.0, 2.5], [2.0, 0.0])
+    assert roc != curve_of([3.0, 2.5], [2.0, 0.0])
     with pytest.raises(ValueError, match="read-only"):
         roc.tpr[0] = 1.0
 
@@ -84,4 +89,4 @@ def test_json_round_trip_and_freezing():
 )
 def test_refuses(members, nonmembers, words):
     with pytest.raises(InvalidInput, match=words):
-        roc_from_scores(members, nonmembers)
+        leak_from_scores(members, nonmembers, threshold=FixedThreshold(0.0))

@@ -61,15 +61,8 @@ def test_a_guarantee_needs_a_delta():
         DiscreteGaussian(scale=4).guarantee(sensitivity=1, unit=Unit.LABEL, delta=0.0)
 
 
-def test_vectors_by_zero_concentration():
+def test_rho_of_a_vector():
     assert DiscreteGaussian(scale=Fraction(4)).rho(squared_sensitivity=1) == Fraction(1, 32)
-    noise = DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=6)
-    guarantee = noise.guarantee_vector(squared_sensitivity=6, unit=Unit.LABEL, delta=1e-5)
-    assert guarantee.epsilon == 1.0
-    alone = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-    assert DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=1).scale > alone.scale
-    less = DiscreteGaussian(scale=noise.scale * Fraction(999, 1000))
-    assert less.guarantee_vector(squared_sensitivity=6, unit=Unit.LABEL, delta=1e-5).epsilon > 1
 
 
 def test_squared_sensitivity_must_be_positive():

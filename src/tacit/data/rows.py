@@ -74,9 +74,7 @@ def parse_once(table: AnyTable, source: object, *, columns: Sequence[str]) -> An
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
 
-def label_column(
-    table: TableView | ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
-) -> NDArray[Any]:
+def label_column(table: TableView | ibis.Table | pa.Table, name: str, *, least_classes: int = 2) -> NDArray[Any]:
     """Return the labels in row order as int64, float64, bool or str, or raise if they are not valid labels.
 
     Labels are rejected if they are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
@@ -89,13 +87,11 @@ def label_column(
         labels from the same rows.
     least_classes
         How many different values there must be; 1 allows a constant.
-    as_text
-        Read all values as strings, so that codes such as 250 and E11 can both be classes.
     """
     rows = table if isinstance(table, pa.Table) else read_rows(table, columns=[_find(name, table.columns)])
     column = _plain(rows[_find(name, rows.column_names)].combine_chunks())
     _check_complete(column, name)
-    labels = _to_numpy(column, name, as_text=as_text)
+    labels = _to_numpy(column, name)
     _check_classes(labels, name, least_classes)
     return labels
 
@@ -124,10 +120,10 @@ def _check_complete(column: pa.Array, name: str) -> None:
         raise missing_labels(name, count, of=len(column), detail=where)
 
 
-def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
+def _to_numpy(column: pa.Array, name: str) -> NDArray[Any]:
     kind = column.type
-    if as_text or pa.types.is_string(kind):
-        return _words(column.cast(pa.string()), name, as_text=as_text)
+    if pa.types.is_string(kind):
+        return _words(column, name)
     if pa.types.is_boolean(kind):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
@@ -139,15 +135,15 @@ def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
         raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; convert them to text") from None
 
 
-def _words(column: pa.Array, name: str, *, as_text: bool) -> NDArray[np.str_]:
+def _words(column: pa.Array, name: str) -> NDArray[np.str_]:
     encoded = column.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     numbers = [word for word in words if _NUMBER.fullmatch(word)]
     others = [word for word in words if not _NUMBER.fullmatch(word)]
-    if numbers and others and not as_text:
+    if numbers and others:
         raise InvalidInput(
             f"label column {name!r} mixes numbers such as {numbers[0]!r} and words such as {others[0]!r}; "
-            "make them all the same, or read all values as text"
+            "make them all the same"
         )
     codes: NDArray[np.int32] = encoded.indices.to_numpy()
     return np.asarray(words, dtype=np.str_)[codes]

@@ -12,9 +12,9 @@ from tacit.leak.number_performance import NumberPerformance, judge_numbers
 from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
 from tacit.leak.one_run import epsilon_one_run
 from tacit.leak.one_run_gaussian import gaussian_epsilon, mu_from_rates, mu_one_run
-from tacit.leak.one_run_tails import OneRunTail, PublishedTail, SharpTail
+from tacit.leak.one_run_tails import OneRunTail, SharpTail
 from tacit.leak.performance import ClassPerformance, MetricEstimate, judge_classes
-from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint, roc_from_scores
+from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
 from tacit.leak.threshold import FixedThreshold, HeldOut, ThresholdRule, UnionBoundThresholds
 from tacit.leak.tracking import log_leak
@@ -43,7 +43,6 @@ __all__ = [
     "OddsChange",
     "OneRunTail",
     "PlantedCanaries",
-    "PublishedTail",
     "RocCurve",
     "RocPoint",
     "SharpTail",
@@ -70,5 +69,4 @@ __all__ = [
     "mu_one_run",
     "odds_changes",
     "plant_canaries",
-    "roc_from_scores",
 ]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc, expit, gammaln, logit, xlog1py, xlogy
+from scipy.special import betainc, betaincc, expit, logit
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OneRunTail", "PublishedTail", "SharpTail", "check_coin_prior"]
+__all__ = ["OneRunTail", "SharpTail", "at_least", "check_coin_prior"]
 
 Array = NDArray[np.float64]
 
@@ -58,34 +58,10 @@ class SharpTail(OneRunTail):
     """
 
     def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array:
-        above, below = _at_least(v, r, q), _below(v, r, q)
+        above, below = at_least(v, r, q), _below(v, r, q)
         with np.errstate(invalid="ignore"):  # infinity times 0 where P(W < v) vanishes: p is 1 there anyway
             added = m * delta * _tail_over_mass(v, r, q, above) * below / np.maximum(v, 1)
         return np.minimum(np.where((v == 0) | (below == 0), 1.0, above + added), 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedTail(OneRunTail):
-    """The bound of Steinke, Nasr and Jagielski, for fair coins: looser than :class:`SharpTail` where it matters.
-
-    P(V >= v) <= P(W >= v) + 2 m delta max over 1 <= i <= v of P(v - i <= W < v)/i.
-
-    Where v lies far below the mean of W the printed bound can fall under what is attained (m = 2, v = 1,
-    epsilon = 3): the value returned is never below the sharp one.
-
-    References
-    ----------
-    Steinke, Nasr and Jagielski (2023), main theorem.
-    """
-
-    def check_prior(self, prior: float) -> None:
-        """Raise unless the secrets are fair coins."""
-        if prior != 0.5:
-            raise InvalidInput(f"must be 0.5 for PublishedTail(), got {prior!r}: use SharpTail()", field="prior")
-
-    def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array:
-        printed = _at_least(v, r, q) + 2 * m * delta * _best_average(v, r, q)
-        return np.minimum(np.maximum(SharpTail()._bound(v, r, m, q, delta), np.where(v == 0, 1.0, printed)), 1.0)
 
 
 def check_coin_prior(prior: float) -> float:
@@ -95,8 +71,8 @@ def check_coin_prior(prior: float) -> float:
     return float(prior)
 
 
-def _at_least(v: Array, r: Array, q: Array) -> Array:
-    """P(W >= v), 1 for v <= 0."""
+def at_least(v: Array, r: Array, q: Array) -> Array:
+    """Return P(W >= v), 1 for v <= 0."""
     inside = np.clip(v, 1, r)
     return np.where(v <= 0, 1.0, np.where(v > r, 0.0, betainc(inside, r - inside + 1, q)))
 
@@ -116,29 +92,3 @@ def _tail_over_mass(v: Array, r: Array, q: Array, above: Array) -> Array:
         ratio = (r - v) * q / ((v + 1) * (1 - q))  # P(W = v + 1)/P(W = v), and it falls from there
         series = np.where(ratio < 1, 1 / (1 - ratio), np.inf)
         return np.where(mass > 1e-290, above / mass, series)
-
-
-def _best_average(v: Array, r: Array, q: Array) -> Array:
-    """Return max over 1 <= i <= v of P(v - i <= W < v)/i.
-
-    The masses of W read downwards from v - 1 rise, then fall; their running mean rises as long as the next
-    mass is not below it, so the best i is found by halving.
-    """
-    tail = _at_least(v, r, q)
-
-    def average(i: Array) -> Array:
-        return np.maximum(_at_least(v - i, r, q) - tail, 0.0) / i
-
-    low, high = np.ones_like(v), np.maximum(v, 1.0)
-    while np.any(low < high):
-        middle = np.floor((low + high) / 2)
-        rising = _mass(v - middle - 1, r, q) >= average(middle)
-        low, high = np.where(rising, middle + 1, low), np.where(rising, high, middle)
-        low = np.minimum(low, high)
-    return average(low)
-
-
-def _mass(k: Array, r: Array, q: Array) -> Array:
-    k = np.maximum(k, 0.0)
-    choose = gammaln(r + 1) - gammaln(k + 1) - gammaln(r - k + 1)
-    return np.exp(choose + xlogy(k, q) + xlog1py(r - k, -q))

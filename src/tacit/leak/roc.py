@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak.intervals import Interval, check_level, clopper_pearson
+from tacit.leak.intervals import Interval, clopper_pearson
 from tacit.leak.stored_result import StoredResult
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
+__all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_sorted"]
 
 FPR_GRID: NDArray[np.float64] = np.concatenate(
     [[0.0], np.logspace(-5, -2, 60, endpoint=False), np.linspace(0.01, 1.0, 100)]
@@ -65,21 +65,14 @@ class RocCurve(StoredResult):
     __hash__ = None  # type: ignore[assignment]
 
 
-def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float = 0.95) -> RocCurve:
-    """Draw the curve of an attack whose higher scores mean "member".
+def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> RocCurve:
+    """Draw the curve of an attack whose higher scores mean "member"; scores are sorted upwards already.
 
     References
     ----------
     Carlini et al. (2022), Section IV (why low false-positive rates, on a log scale); Hanley and McNeil (1982) for
     the area.
     """
-    inside = np.sort(check_scores(members, name="members"))
-    outside = np.sort(check_scores(nonmembers, name="nonmembers"))
-    return roc_from_sorted(inside, outside, level=check_level(level))
-
-
-def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> RocCurve:
-    """Draw the curve of scores that are sorted upwards already."""
     found = _found(members, nonmembers, FPR_GRID)[0]
     tpr = found / len(members)
     tpr.setflags(write=False)

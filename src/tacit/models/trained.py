@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EstimatorName", "Progress", "Settled", "TrainedModel"]
+__all__ = ["EstimatorName", "Settled", "TrainedModel"]
 
 EstimatorName = Literal["logistic", "mlp", "trees", "forest"]
 """Scikit-learn classifiers that a plan can name."""
-
-Progress = Callable[[int, int], None]
 
 Settled = Mapping[str, Any]
 """What data decided, in public terms: the header holds it, and the guarantee is rebuilt from it."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.models.trained import Progress, Settled, TrainedModel
+from tacit.models.trained import Settled, TrainedModel
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice
 

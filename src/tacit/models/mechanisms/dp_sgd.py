@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.models.mechanisms.base import MOST_NEURONS, TrainingMechanism
-from tacit.models.trained import Progress, Settled, TrainedModel
+from tacit.models.trained import Settled, TrainedModel
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.settings import about, count
 from tacit.privacy.unit import Unit

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.margin import MarginTraining
-from tacit.models.trained import Progress, Settled, TrainedModel
+from tacit.models.trained import Settled, TrainedModel
+from tacit.privacy.edge import Progress
 from tacit.privacy.settings import positive, share
 
 if TYPE_CHECKING:

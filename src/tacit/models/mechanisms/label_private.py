@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.plain import EstimatorTraining
-from tacit.models.trained import Progress, Settled, TrainedModel
+from tacit.models.trained import Settled, TrainedModel
+from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unit import Unit
 

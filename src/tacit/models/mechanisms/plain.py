@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.base import TrainingMechanism
-from tacit.models.trained import EstimatorName, Progress, Settled, TrainedModel
+from tacit.models.trained import EstimatorName, Settled, TrainedModel
+from tacit.privacy.edge import Progress
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:

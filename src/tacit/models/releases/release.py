@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -21,7 +20,6 @@ from tacit.models.releases.members import (
     SafetensorsMember,
     TorchMember,
 )
-from tacit.models.releases.state_files import arrays_of
 from tacit.models.trained import Settled, TrainedModel
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidInput, InvalidRelease
@@ -87,49 +85,6 @@ class Release(releases.Release):
         else:
             member = SafetensorsMember(trained.state)
         return cls(header=header, members={"model": member})
-
-    @classmethod
-    def of_model(
-        cls,
-        model: Any,  # noqa: ANN401
-        *,
-        label: str,
-        features: Sequence[str],
-        classes: Sequence[Any],
-        reason: str = ELSEWHERE.reason,
-    ) -> Self:
-        """Return a model that was trained elsewhere as a release without a guarantee.
-
-        Parameters
-        ----------
-        model
-            A :class:`tacit.models.network.TwoLayerReLU`, a torch module of linear layers with ReLU between them, or a
-            fitted scikit-learn classifier whose labels are the places of ``classes``.
-        label, features, classes
-            The columns that it was trained on, and what its outputs represent.
-
-        Examples
-        --------
-        >>> network = TwoLayerReLU(weights=[[1.0, 2.0]], biases=[0.5], outputs=[3.0])
-        >>> print(Release.of_model(network, label="ill", features=["age", "pulse"], classes=["no", "yes"]))
-        models: no guarantee: the file does not state how the model was trained
-        """
-        encoder = Encoder.of_numbers(features)
-        header = ReleaseHeader(
-            surface=Plan.surface,
-            plan=None,
-            settled={"label": label, "classes": list(classes)},
-            guarantee=NoGuarantee(reason=reason),
-            seeded=False,
-            encoder=encoder.to_json(),
-        )
-        if isinstance(model, TwoLayerReLU):
-            made = TrainedModel(state=model.state)
-        elif hasattr(model, "state_dict"):
-            made = TrainedModel(state=arrays_of(model.state_dict()))
-        else:
-            made = TrainedModel(estimator=model)
-        return cls.of_trained(made, header=header).opened()
 
     @property
     def member(self) -> ModelMember:

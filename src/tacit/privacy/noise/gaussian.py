@@ -13,10 +13,9 @@ from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import DiscreteGaussianLoss
 from tacit.privacy.loss.curve import discrete_gaussian_delta, gaussian_scale
 from tacit.privacy.loss.search import least_enough
-from tacit.privacy.noise.concentrated import zcdp_epsilon, zcdp_rho
 from tacit.privacy.noise.karney import propose_gaussian
 from tacit.privacy.noise.rejection import Shape, draw_accepted, exact_positive, representable_scale
-from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
 __all__ = ["DiscreteGaussian"]
 
@@ -73,25 +72,6 @@ class DiscreteGaussian:
         start = gaussian_scale(eps, delta=target, sensitivity=D)
         return cls(scale=_dyadic_up(least_enough(enough, start=start)))
 
-    @classmethod
-    def for_vector(cls, epsilon: float, *, delta: float, squared_sensitivity: Fraction | float) -> DiscreteGaussian:
-        """Return noise that gives (epsilon, delta) to an integer vector, by zero-concentrated privacy.
-
-        Every coordinate gets independent noise. Looser than :meth:`for_privacy`, which serves one coordinate.
-
-        Parameters
-        ----------
-        squared_sensitivity
-            The square of how far, in Euclidean distance, one unit may move the vector.
-
-        Examples
-        --------
-        >>> round(float(DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=1).scale), 4)
-        4.0451
-        """
-        rho = exact(zcdp_rho(epsilon, delta=delta))
-        return cls(scale=_root_up(exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * rho)))
-
     @property
     def variance(self) -> float:
         """The variance; scale^2, or less for small scales."""
@@ -130,11 +110,6 @@ class DiscreteGaussian:
         target = check_delta(delta, zero=False)
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=target)
 
-    def guarantee_vector(self, *, squared_sensitivity: Fraction | float, unit: Unit, delta: float) -> Guarantee:
-        """Return the guarantee to one ``unit``, which moves a vector by at most this squared Euclidean distance."""
-        rho = self.rho(squared_sensitivity=squared_sensitivity)
-        return Guarantee(unit=unit, epsilon=zcdp_epsilon(rho, delta=delta), delta=delta)
-
 
 def _bell(k: NDArray[np.float64], s: float) -> NDArray[np.float64]:
     return np.asarray(np.exp(-((k / s) ** 2) / 2))
@@ -150,9 +125,3 @@ def _dyadic_up(scale: float) -> Fraction:
     """The least fraction m / 2^j >= scale with m of 48 bits."""
     power = Fraction(2) ** (_DYADIC - math.frexp(scale)[1])
     return math.ceil(Fraction(scale) * power) / power
-
-
-def _root_up(value: Fraction) -> Fraction:
-    """A square root, rounded up at the 80th bit or later."""
-    shift = 80 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
-    return Fraction(math.isqrt(math.floor(value * 4**shift)) + 1, 2**shift)
