@@ -46,12 +46,6 @@ class AuditedTable:
         What commands call it; None for a table in memory.
     drawn
         Whether the rows were drawn from a longer table.
-
-    Examples
-    --------
-    >>> source = bundled_source("iris")
-    >>> source.rows, source.classes, source.X.shape
-    (150, ('setosa', 'versicolor', 'virginica'), (150, 4))
     """
 
     name: str
@@ -162,14 +156,6 @@ def source_from_file(
         An attack on this many rows takes seconds, and its interval is narrow.
     rows
         The rows of ``place``, if they were read already.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "clicks.csv"
-    >>> _ = path.write_text("age,clicked\n31,no\n64,yes\n")
-    >>> source_from_file(path, label="clicked").classes
-    ('no', 'yes')
     """
     rows = read_rows(open_table(place)) if rows is None else rows
     check_present(label, rows.column_names, argument="label")

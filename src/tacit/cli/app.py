@@ -54,12 +54,6 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
     """Import an area's module and return its command.
 
     An area is imported when it is used: the listing of ``tacit --help`` needs none of them.
-
-    Examples
-    --------
-    >>> from tacit.cli.app import AREAS, load_area
-    >>> [load_area(name).name for name in AREAS] == list(AREAS)
-    True
     """
     return _command(import_module(f"tacit.cli.{name}").app, name)
 
@@ -135,15 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ----------
     arguments
         The words after ``tacit`` on the command line; default: those of the process.
-
-    Examples
-    --------
-    >>> try:
-    ...     main(["--version"])
-    ... except SystemExit as end:
-    ...     print(end.code)
-    tacit ...
-    0
     """
     as_json = "--json" in (sys.argv if arguments is None else arguments)
     if arguments is None:

@@ -34,13 +34,6 @@ def missing_labels(
     ----------
     field
         The field of a plan that can declare public which rows have no label.
-
-    Examples
-    --------
-    >>> print(missing_labels("ill", 2, of=10))
-    label column 'ill' has 2 missing labels of 10; leave those rows out
-    >>> print(missing_labels("ill", 2, of=10, field="missing"))
-    missing must be public where label column 'ill' has 2 missing labels of 10; or leave those rows out
     """
     counted = "missing labels" if count is None else f"{count} missing label{'s' * (count > 1)} of {of}"
     told = f"label column {column!r} has {counted}{detail}"

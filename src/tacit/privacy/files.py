@@ -66,20 +66,6 @@ def write_atomically(
     ------
     InvalidInput
         The file exists and ``force`` is false, or the place cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "release.json"
-    >>> with write_atomically(path) as file:
-    ...     _ = file.write(b"{}")
-    >>> path.read_bytes()
-    b'{}'
-    >>> with write_atomically(path) as file:
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: ... exists already; choose another path, or replace it with --force
     """
     target = Path(path)
     mode = _check_target(target, force=force, mode=mode, over=over)
@@ -121,13 +107,6 @@ def check_writable(
         What will be given to :func:`write_atomically`.
     sources
         The input files. ``path`` must be another file, even with ``force``, or the private table would be lost.
-
-    Examples
-    --------
-    >>> check_writable(Path("no such folder") / "out.parquet")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
     """
     check_not_read(Path(path), sources)
     with suppress(_NotWanted), write_atomically(path, force=force, over=over):

@@ -29,15 +29,7 @@ _RENAME_EXCHANGE = 2
 
 
 def check_folder(path: str | Path, *, force: bool = False) -> Path:
-    """Return the path if a release can be written there, or raise; nothing is changed.
-
-    Examples
-    --------
-    >>> check_folder(Path("no such folder") / "bags")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: no such folder/bags cannot be written: no such folder is no folder; ...
-    """
+    """Return the path if a release can be written there, or raise; nothing is changed."""
     target = Path(path)
     if not target.parent.is_dir():
         raise InvalidInput(f"{target} cannot be written: {target.parent} is no folder; create it first")
@@ -71,15 +63,6 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     folder's permissions never become wider. If the system cannot exchange names, the earlier release is moved away
     first and put back after an error; a process that is killed between these two renames leaves it beside ``path``,
     under a hidden name that ends in ``.old`` and that nothing removes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp())
-    >>> with write_folder(place / "bags") as folder:
-    ...     _ = (folder / MANIFEST).write_text("{}")
-    >>> sorted(file.name for file in (place / "bags").iterdir()), len(list(place.iterdir()))
-    (['manifest.json'], 1)
     """
     target = check_folder(path, force=force)
     sweep(target.parent)

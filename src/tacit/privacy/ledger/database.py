@@ -15,17 +15,7 @@ _DAMAGE = ("malformed", "not a database", "not decode", "no such column", "no su
 
 
 class LedgerDatabase(Database):
-    """A ledger's database; every transaction has a connection of its own, so forks and threads are safe.
-
-    Examples
-    --------
-    >>> LedgerDatabase.at("ledger.db").where, LedgerDatabase.at("postgresql://me:secret@host/books").where
-    ('ledger.db', 'postgresql://me:***@host/books')
-    >>> LedgerDatabase.at("mysql://host/books")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: ledger must be a file or a postgresql:// URL, got mysql://...
-    """
+    """A ledger's database; every transaction has a connection of its own, so forks and threads are safe."""
 
     name = "ledger"
     refusal = LedgerError

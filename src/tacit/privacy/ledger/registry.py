@@ -21,16 +21,7 @@ Prints = Mapping[int, bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSetTerms:
-    """The permanent declarations about a data set, and its first budget.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> DataSetTerms(name="", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=())
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: name must be one line of text, got ''
-    """
+    """The permanent declarations about a data set, and its first budget."""
 
     name: str
     budget: Guarantee
