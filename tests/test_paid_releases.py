@@ -164,7 +164,7 @@ def test_more_classes_than_a_reader_takes_are_never_written_or_read(surface, tmp
         module.Plan(label="ill", **MANY[surface], classes=names)
     table, plan = make_table(10_001), module.Plan(label="ill", **MANY[surface])
     many = table.set_column(3, "ill", pa.array(names))
-    with pytest.raises(InvalidInput, match=r"label (must )?names? a column (of at most 10,000|with more than 1000) "):
+    with pytest.raises(InvalidInput, match=r"label must name a column of at most 10?,000 "):
         module.protect(many, plan, data=predictions(surface, many))
     made = module.protect(make_table(200), plan, data=predictions(surface, make_table(200)))
     crowded = replace(made.header, settled={**made.settled, "classes": names * 6})

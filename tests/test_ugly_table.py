@@ -137,3 +137,32 @@ def test_cuts_of_losses_that_are_mostly_zero_separate_losses(folder):
     assert (lost == 0).mean() > 0.8
     assert all(0 < (lost >= cut).sum() < (lost > 0).sum() for cut in made["cuts"])
     assert "classes; cuts read off the private rows" in (folder / "cuts.toml").read_text()
+
+
+KINDS = {
+    "nested": pa.array([[k % 2] for k in range(60)]),
+    "day": pa.array([k % 3 for k in range(60)], pa.date32()),
+    "key": pa.array([b"0", b"1"] * 30),
+    "beyond": pa.array([2**63 + k % 3 for k in range(60)], pa.uint64()),
+}
+
+
+@pytest.mark.parametrize("label", list(KINDS))
+@pytest.mark.parametrize("surface", ["init", *SURFACES])
+def test_a_refused_label_is_named(folder, label, surface):
+    pq.write_table(pa.table({"age": range(60), "city": ["a", "b"] * 30, **KINDS}), "kinds.parquet")
+    own = {"init": "", "bags": "--by city", "labels": "", "scores": ""}
+    rest = own.get(surface, "--features age --ranges '*=0,100' --delta 1e-6")
+    command = f"tacit {surface if surface == 'init' else f'{surface} protect'} kinds.parquet --label {label} {rest}"
+    said = call(f"{command} {'' if surface == 'init' else '--epsilon 1'}", code=2)["error"]
+    assert repr(label) in said
+    assert any(word in said for word in ("text", "make a column of that value", "totals")), said
+
+
+def test_numbers_and_words_are_classes_together(folder):
+    text = "".join(f"{20 + k % 50},{('0', '1', '2+')[k * 7 % 3]}\n" for k in range(120))
+    Path("visits.csv").write_text(f"age,visits\n{text}")
+    assert call("tacit init visits.csv --label visits --out visits.toml")["read_as_text"] == {"visits": ["2+"]}
+    result = run_audit(replace(read_plan("visits.toml"), epsilons=()).only(["labels", "scores"]), seed=5)
+    assert [finding.surface for finding in result.findings] == ["labels", "scores"]
+    assert not result.skipped

@@ -255,8 +255,11 @@ def test_fields_that_do_not_fit_are_refused(case):
         ({"person": "whose", "by": ["city"]}, "person names no column 'whose'"),
         ({"by": ["city"], "min_size": 5000}, "min_size must be smaller: no bag would have 5000 rows or more"),
         ({"by": ["city"], "classes": "no,maybe"}, "classes must list every label of 'ill'"),
-        ({"by": ["city"], "label": "ward"}, "classes must list two classes for totals log"),
-        ({"by": ["city"], "label": "days"}, "out of range for the loss"),
+        ({"by": ["city"], "label": "ward"}, "totals must be classes where column 'ward' has"),
+        (
+            {"by": ["city"], "label": "days"},
+            "totals must be squared, with lower and upper, for other numbers than 0 and 1: ",
+        ),
         ({"by": ["city"], "label": "days", "classes": "low,high"}, "classes must be numbers"),
         ({"by": ["city"], "unit": "record"}, "by must declare the categories or the edges of 'city'"),
         (

@@ -194,7 +194,10 @@ def test_the_ledger_pays_once_for_words_and_numbers(run, result, tmp_path, label
         (f"{PROTECT} {BY} --epsilon 1 --dataset visits", "--dataset requires --ledger"),
         (f"{PROTECT} --epsilon 1 --by city --classes no,maybe", "--classes must list every label of 'ill'"),
         (f"{PROTECT} --epsilon 1 --by city --classes a,b,c", "--classes must be two classes for totals log, got 3"),
-        ("bags protect visits.csv --label days --epsilon 1 --by city", "out of range for the loss"),
+        (
+            "bags protect visits.csv --label days --epsilon 1 --by city",
+            "--totals must be squared, with lower and upper",
+        ),
         ("bags protect nowhere.csv --label ill --epsilon 1 --by city", "nowhere.csv does not exist"),
         ("bags learn nowhere --data visits.csv", "nowhere does not exist"),
         ("bags attack nowhere --data visits.csv", "nowhere does not exist"),

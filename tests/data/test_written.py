@@ -53,6 +53,10 @@ MEANT = {
         ["2024-05-01T10:00:00+02:00", "2024-05-01T10:00:00Z", "2024-05-01T10:00:00-05:00", "-"],
         [datetime(2024, 5, 1, 10, tzinfo=zone) for zone in (BERLIN, UTC, NEW_YORK)] + [None],
     ),
+    "zone without seconds": (
+        ["2024-05-01T10:00+02:00", "2024-05-01T10:00Z", "2024-05-01 10:00:00 -05", "-"],
+        [datetime(2024, 5, 1, 10, tzinfo=zone) for zone in (BERLIN, UTC, NEW_YORK)] + [None],
+    ),
     "clock": (["07:30", "19:05:30", "-", "0:00"], [time(7, 30), time(19, 5, 30), None, time(0)]),
     "plain numbers": (["1", "2", "3", "4"], None),
     "codes": (["00123", "-", "00125", "7"], None),

@@ -301,7 +301,7 @@ def _with(**columns):
         (
             pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),
             {"select": None},
-            "labels must be numbers, text or truth values, got",
+            "label column 'ill' must be numbers, text or truth values, got",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from tacit.data import Encoder, open_table, read_rows
 from tacit.data.amounts import is_amount
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
+from tacit.data.column import as_column
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
@@ -200,7 +201,12 @@ def _check_label(column: pa.ChunkedArray, name: str) -> None:
     if pa.types.is_nested(column.type):
         raise InvalidInput(f"column {name!r} is {column.type}; a label has numbers, text or truth values")
     if column.null_count:
-        raise InvalidInput(f"column {name!r} must have a label in every row, {column.null_count} have none")
+        missing = f"{column.null_count:,} of {len(column):,} have none"
+        raise InvalidInput(
+            f"column {name!r} must have a label in every row, {missing}; leave those rows out, or if a gap means no, "
+            "write no"
+        )
+    as_column(column, name=name)
     if len(column.unique()) == 1:
         value = column[0].as_py()
         raise InvalidInput(f"column {name!r} has one value, {value!r}, in all rows; a label has two or more")

@@ -30,15 +30,16 @@ def is_amount(column: pa.Array | pa.ChunkedArray) -> bool:
 
 def check_classes(column: pa.Array | pa.ChunkedArray, plan: EncodedPlan) -> None:
     """Raise where a plan takes amounts for classes, or a column has too many classes."""
+    plain = as_column(column, name=plan.label)
     if plan.classes is not None or plan.cuts:
         return
-    if is_amount(column):
+    if is_amount(plain):
         raise InvalidInput(
             f"must be given for the label {plan.label!r}, numbers of more than {_MOST_CODES} values: public cut points "
             "such as 100,500 make classes of them; if each number is a class, give classes instead",
             field="cuts",
         )
-    check_class_count(len(column.unique().drop_null()), label=plan.label)
+    check_class_count(len(plain.unique().drop_null()), label=plan.label)
 
 
 def cut_column(column: pa.Array | pa.ChunkedArray, plan: Plan | None) -> pa.Array:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.data.column import as_column
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.words import shown
 
 __all__ = ["CUTS_PUBLIC", "LISTED", "MISSING", "Classes", "as_column", "missing_labels"]
 
@@ -99,7 +100,7 @@ class Classes:
         if pc.any(unknown).as_py():
             first = column.filter(unknown)[0].as_py()
             raise InvalidInput(
-                f"must be among the declared classes {list(self.values)!r}, got {first!r}", field="labels"
+                f"must be among the declared classes {shown(self.values)}, got {first!r}", field="labels"
             )
         return np.asarray(pc.fill_null(codes, MISSING).to_numpy(zero_copy_only=False), dtype=np.int64)
 

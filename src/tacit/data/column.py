@@ -13,20 +13,24 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["as_column", "as_floats", "is_whole"]
 
-_LABELS = "labels must be numbers, text or truth values"
+_LABELS = "must be numbers, text or truth values"
+_TOO_LARGE = "must be integers below 2^63, got larger ones; convert them to text"
 
 
-def as_column(labels: object) -> pa.Array:
+def as_column(labels: object, *, name: str | None = None) -> pa.Array:
     """Return a column of labels as one plain Arrow array; NaN and None are missing.
+
+    Errors call it by its ``name``, if it has one.
 
     A table or an array of one column is that column. Decimals become int64 if they are integers, or float64 if they
     stay different. Dates, bytes and
     other values that no release can name are rejected.
     """
-    column = _to_arrow(_single(labels))
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    return _plain(column)
+    try:
+        column = _to_arrow(_single(labels))
+        return _plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+    except InvalidInput as error:
+        raise error if name is None else InvalidInput(error.worded(f"label column {name!r}")) from None
 
 
 def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -73,16 +77,15 @@ def _to_arrow(labels: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
     try:
         return pa.array(labels, from_pandas=True)
     except pa.ArrowNotImplementedError:
-        raise InvalidInput(f"{_LABELS}, got {getattr(labels, 'dtype', type(labels).__name__)}") from None
+        kind = getattr(labels, "dtype", type(labels).__name__)
+        raise InvalidInput(f"{_LABELS}, got {kind}", field="labels") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         fault = str(error).partition("\n")[0]
         if "did not recognize" in fault:
-            raise InvalidInput(f"{_LABELS}, got others ({fault})") from None
+            raise InvalidInput(f"{_LABELS}, got others ({fault})", field="labels") from None
         raise InvalidInput(f"must be of one type, got a mixture ({fault})", field="labels") from None
     except OverflowError:
-        raise InvalidInput(
-            "must be integers below 2^63, got larger ones; convert them to text", field="labels"
-        ) from None
+        raise InvalidInput(_TOO_LARGE, field="labels") from None
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -90,7 +93,7 @@ def _plain(column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_nested(kind):
-        raise InvalidInput(f"must be one value per row, got {kind}", field="labels")
+        raise InvalidInput(f"must be one value per row, got {kind}; make a column of that value", field="labels")
     if pa.types.is_decimal(kind):
         return column.cast(pa.int64()) if is_whole(column) else _as_float(column)
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
@@ -99,7 +102,9 @@ def _plain(column: pa.Array) -> pa.Array:
         return _finite(column.cast(pa.float32()) if pa.types.is_float16(kind) else column)
     known = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_string, pa.types.is_null)
     if not any(is_kind(kind) for is_kind in known):
-        raise InvalidInput(f"{_LABELS}, got {kind}; convert them to text")
+        raise InvalidInput(f"{_LABELS}, got {kind}; convert them to text", field="labels")
+    if pa.types.is_uint64(kind) and (pc.max(column).as_py() or 0) >= 2**63:
+        raise InvalidInput(_TOO_LARGE, field="labels")
     return column
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["label_column", "parse_once", "read_batches", "read_rows"]
 
 AnyTable = TypeVar("AnyTable", TableView, "ibis.Table")
-
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 def read_rows(table: TableView | ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
@@ -77,8 +74,8 @@ def parse_once(table: AnyTable, source: object, *, columns: Sequence[str]) -> An
 def label_column(table: TableView | ibis.Table | pa.Table, name: str, *, least_classes: int = 2) -> NDArray[Any]:
     """Return the labels in row order as int64, float64, bool or str, or raise if they are not valid labels.
 
-    Labels are rejected if they are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
-    text, or partly numbers and partly words (such as a CSV column of ``1``, ``2`` and ``refused``).
+    Labels are rejected if they are missing, infinite, of fewer than ``least_classes`` values, or neither numbers nor
+    text.
 
     Parameters
     ----------
@@ -123,30 +120,21 @@ def _check_complete(column: pa.Array, name: str) -> None:
 def _to_numpy(column: pa.Array, name: str) -> NDArray[Any]:
     kind = column.type
     if pa.types.is_string(kind):
-        return _words(column, name)
+        encoded = column.dictionary_encode()
+        words: NDArray[np.str_] = np.asarray(encoded.dictionary.to_pylist(), dtype=np.str_)
+        codes: NDArray[np.int32] = encoded.indices.to_numpy()
+        return words[codes]
     if pa.types.is_boolean(kind):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise InvalidInput(f"label column {name!r} must have numbers, text or truth values, got {kind}")
+        raise InvalidInput(
+            f"label column {name!r} must have numbers, text or truth values, got {kind}; convert them to text"
+        )
     try:
         numbers = column.cast(pa.int64()) if pa.types.is_integer(kind) or is_whole(column) else as_floats(column)
         return np.asarray(numbers.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; convert them to text") from None
-
-
-def _words(column: pa.Array, name: str) -> NDArray[np.str_]:
-    encoded = column.dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    numbers = [word for word in words if _NUMBER.fullmatch(word)]
-    others = [word for word in words if not _NUMBER.fullmatch(word)]
-    if numbers and others:
-        raise InvalidInput(
-            f"label column {name!r} mixes numbers such as {numbers[0]!r} and words such as {others[0]!r}; "
-            "make them all the same"
-        )
-    codes: NDArray[np.int32] = encoded.indices.to_numpy()
-    return np.asarray(words, dtype=np.str_)[codes]
 
 
 def _check_classes(labels: NDArray[Any], name: str, least: int) -> None:

@@ -85,7 +85,9 @@ def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_Reading]:
     value = _known(name)
     for pattern, kind in _ISO.items():
         if _all_match(pattern, known):
-            yield _Reading(name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {value} END AS {kind})")
+            yield _Reading(
+                name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {_cast_alike(value)} END AS {kind})"
+            )
     for forms in _formats_of_dates(known):
         kind = "DATE" if {*forms} <= {*_DAYS} else "TIMESTAMP"
         yield _Reading(name, f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})")
@@ -160,6 +162,12 @@ def _known(name: str) -> str:
     """Return the expression of a column's text, null for a gap mark."""
     text = f"trim({quoted(name)})"
     return f"CASE WHEN lower({text}) NOT IN ({', '.join(map(literal, GAP_MARKS))}) THEN {text} END"
+
+
+def _cast_alike(value: str) -> str:
+    """Return the expression of a time with a zone as DuckDB casts it: with seconds, and no space before the zone."""
+    seconds = rf"regexp_replace({value}, '([T ]\d{{1,2}}:\d{{2}}) ?(Z|[+-])', '\1:00\2')"
+    return f"regexp_replace({seconds}, ' (Z|[+-])', '\\1')"
 
 
 def _matches(value: str, pattern: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "join_words", "numbers_of", "split_words"]
+__all__ = ["counted", "join_words", "numbers_of", "shown", "split_words"]
 
 _MOST_STEPS = 2_000  # the best bins of n numbers take several tables of n^2 numbers
 
@@ -47,6 +47,18 @@ def counted(number: int, noun: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def shown(values: Sequence[object], *, most: int = 12) -> str:
+    """Return a list of values as an error shows it.
+
+    Examples
+    --------
+    >>> shown(["no", "yes"]), shown(range(3), most=2)
+    ("['no', 'yes']", '[0, 1 and 1 more]')
+    """
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return f"[{', '.join(map(repr, values[:most]))}{more}]"
 
 
 def numbers_of(text: str) -> tuple[float, ...]:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from tacit.bags.mechanisms.engine import ROWS, run
 from tacit.data import open_table, read_rows
 from tacit.data.classes import missing_labels
+from tacit.data.column import as_column
 from tacit.data.names import check_present
 from tacit.data.queries import SqlValue, column_of, float_literal, select
 from tacit.data.view import TableView, literal, quoted
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import check_class_count
+from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
     import ibis
@@ -49,6 +51,7 @@ class LabelEncoding:
     def of_plan(cls, plan: Plan, rows: TableView | ibis.Table) -> LabelEncoding:
         """Return the plan's classes, or those that occur where labels are names or each class has a total."""
         column = column_of(rows, check_present(plan.label, rows.columns, argument="label"))
+        as_column(pa.array([], column.kind), name=plan.label)
         most, numbers = plan.totals.most_classes, column.is_number or pa.types.is_boolean(column.kind)
         if plan.classes is not None or not most or (most == 2 and numbers):
             return cls(label=plan.label, classes=plan.classes)
@@ -56,10 +59,10 @@ class LabelEncoding:
         found = _occurring(labels, numeric=column.is_number)
         check_class_count(len(found), label=plan.label)
         if not 2 <= len(found) <= most:
-            wanted = f"two classes for totals {plan.totals}" if most == 2 else "at least two classes"
-            raise InvalidInput(
-                f"must list {wanted}: column {plan.label!r} has {len(found)} different labels", field="classes"
-            )
+            labels = f"column {plan.label!r} has {counted(len(found), 'different label')}"
+            if most == 2 < len(found):
+                raise InvalidInput(f"must be classes where {labels}", field="totals")
+            raise InvalidInput(f"must list two classes or more where {labels}", field="classes")
         return cls(label=plan.label, classes=found)
 
     def apply(self, rows: TableView | ibis.Table, *, beside: Sequence[str] = ()) -> TableView | ibis.Table:

@@ -21,9 +21,12 @@ from tacit.data.names import check_present
 from tacit.data.queries import SqlValue, column_of, select
 from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.words import counted
 
 if TYPE_CHECKING:
     import ibis
+
+    from tacit.bags.losses import SemilinearLoss
 
 __all__ = ["ROWS", "GroupedRows", "check_labels", "group_rows", "open_rows", "run"]
 
@@ -68,12 +71,16 @@ def check_labels(table: TableView | ibis.Table, *, label: str, measure: GridStat
     if none:
         raise missing_labels(label, none, of=rows)
     if bad:
-        are = "that is" if bad == 1 else "that are"
-        raise InvalidInput(
-            f"label column {label!r} has {bad} label{'s' * (bad > 1)} of {rows} {are} out of range for the loss "
-            f"{measure.loss.describe()}; recode them, or leave those rows out"
-        )
+        raise _out_of_range(label, bad, of=rows, loss=measure.loss)
     return rows
+
+
+def _out_of_range(label: str, bad: int, *, of: int, loss: SemilinearLoss) -> InvalidInput:
+    found = f"label column {label!r} has {counted(bad, 'label')} of {of:,} out of range for the loss {loss.name}"
+    if loss.name != "log":
+        return InvalidInput(f"{found}; recode them, or leave those rows out")
+    sentence = "must be squared, with lower and upper, for other numbers than 0 and 1"
+    return InvalidInput(f"{sentence}: {found}; or leave those rows out", field="totals")
 
 
 def group_rows(

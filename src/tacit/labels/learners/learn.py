@@ -24,6 +24,7 @@ from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
+from tacit.privacy.words import shown
 
 __all__ = ["learn"]
 
@@ -170,7 +171,7 @@ def _one_hot(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[np.float
     place = {value: code for code, value in enumerate(classes)}
     unknown = [value for value in np.unique(labels).tolist() if value not in place]
     if unknown:
-        raise InvalidInput(f"must have labels among the classes {list(classes)!r}, got {unknown[0]!r}", field="test")
+        raise InvalidInput(f"must have labels among the classes {shown(classes)}, got {unknown[0]!r}", field="test")
     return np.eye(len(classes))[[place[value] for value in labels.tolist()]]
 
 

@@ -38,7 +38,7 @@ class LabelCounts:
 
     def add(self, column: pa.Array) -> None:
         """Count a batch of labels."""
-        labels = as_column(column)
+        labels = as_column(column, name=self._plan.label)
         self.rows += len(labels)
         self._missing += labels.null_count
         if self._kind is None:
@@ -82,12 +82,21 @@ class LabelCounts:
         return LabelValues(values=np.asarray(values, dtype=np.float64)), counts
 
     def _check_few(self) -> None:
-        if len(self._occurring) > _MOST_CLASSES:
-            raise InvalidInput(
-                f"names a column with more than {_MOST_CLASSES} different values; declare the classes, or the values "
-                "that labels are rounded to",
-                field="label",
+        if len(self._occurring) <= _MOST_CLASSES:
+            return
+        label, many = repr(self._plan.label), f"more than {_MOST_CLASSES:,}"
+        if self._plan.mechanism.numbers:
+            raise InvalidInput(f"must be given, such as 0:100:5, where {label} has {many} values", field="values")
+        if isinstance(next(iter(self._occurring)), str):
+            sentence = (
+                f"must name a column of at most {_MOST_CLASSES:,} classes, {label} has more; or declare the classes"
             )
+            raise InvalidInput(sentence, field="label")
+        raise InvalidInput(
+            f"must be bins where {label} has {many} values, with the values to round to, such as 0:100:5; or declare "
+            "the classes",
+            field="mechanism",
+        )
 
 
 def count_labels(coding: Coding, labels: object) -> Counts:

@@ -97,7 +97,7 @@ def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
     known = _match(rows, prints)
     if known is None:
         raise UnknownData(
-            f"the ledger does not know these {max(prints)} rows; register them first, by Ledger.register or "
+            f"the ledger does not know these {max(prints)} rows; register them first, with "
             "tacit ledger create NAME --table FILE, or name the data set that they are part of"
         )
     if known["rows"] < max(prints):

@@ -91,7 +91,11 @@ class LogLoss(_ProbabilityMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.floor < 1 / self.classes:
-            raise InvalidInput(f"must be in (0, 1/{self.classes}), got {self.floor!r}", field="floor")
+            raise InvalidInput(
+                f"must be in (0, 1/{self.classes}) for {self.classes} classes, got {self.floor!r}; give a smaller one "
+                f"as in {self.name}:floor={0.1 / self.classes:.1g}",
+                field="floor",
+            )
 
     @property
     def loss(self) -> InvertibleLoss:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.amounts import is_amount
 from tacit.data.classes import Classes
 from tacit.data.matrix import numeric_matrix
 from tacit.data.names import check_present
@@ -162,6 +163,12 @@ def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -
         return None
     if declared is None and len(set(values.tolist())) < 2:
         raise InvalidInput("must list the classes if all labels are the same, such as no,yes", field="classes")
+    if declared is None and is_amount(pa.array(values)):
+        raise InvalidInput(
+            f"must be one for numbers, such as mae:lower=0,upper=30, where label column {plan.label!r} has amounts; "
+            "if each number is a class, give the classes",
+            field="metric",
+        )
     classes = Classes.of(values, declared=declared)
     check_class_count(len(classes), label=plan.label)
     return classes
