@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -16,9 +15,10 @@ import typer
 from tacit.cli.options import check_named, check_out, check_tables
 from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.plan import SURFACES, check_surfaces
-from tacit.privacy.words import counted, join_words, split_words
+from tacit.privacy.words import join_words, split_words
 
 if TYPE_CHECKING:
+    from tacit.audit.first_plan import FirstPlan
     from tacit.audit.suggestions import Suggestions
 
 __all__ = ["app"]
@@ -64,69 +64,42 @@ def init(
     check_out(out, data, public, written="TOML", force=force, over=PLAN)
     if surfaces:
         check_surfaces(split_words(surfaces))
-    from tacit.audit.draft import draft_plan
-    from tacit.audit.numeric_label import NumericLabel
-    from tacit.audit.source import check_size, source_from_file
-    from tacit.audit.suggestions import RowOrder, Suggestions, suggest_label
-    from tacit.data import open_table, read_rows
-    from tacit.data.encoder.written_numbers import words_among_numbers
-    from tacit.data.names import check_present
     from tacit.privacy.files import write_atomically
+
+    decided = _decide(data, label=label, features=features, public=public, surfaces=surfaces, epsilon=epsilon)
+    text = decided.draft(data, file=_seen_from(data, out))
+    with write_atomically(out, force=force, over=PLAN) as file:
+        file.write(text.encode())
+    if as_json:
+        typer.echo(json.dumps({"path": str(out), **decided.as_dict()}, indent=1))
+        return
+    for note in decided.notes():
+        typer.echo(note)
+    typer.echo(f"Wrote {out}; next: tacit audit {quote(str(out))}")
+
+
+def _decide(
+    data: str, *, label: str, features: str, public: str | None, surfaces: str, epsilon: float | None
+) -> FirstPlan:
+    """Read the table, and ask for what no option gives."""
+    from tacit.audit.first_plan import FirstPlan
+    from tacit.audit.suggestions import Suggestions, suggest_label
+    from tacit.data import open_table, read_rows
+    from tacit.data.names import check_present
 
     rows = read_rows(open_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")
     usual = Suggestions(table=rows, features=[name for name in rows.column_names if name != label])
-    known = _known_columns(usual, features, label=label)
-    chosen = split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
-    strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
-    source = check_size(source_from_file(data, label=label, features=known, rows=rows))
-    left_out = {name: why for name, why in usual.left_out if name not in known}
-    shown = read_rows(open_table(public)) if public else rows
-    numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
-    mixed = {name: words for name in known if (words := words_among_numbers(rows[name])) is not None}
-    suggested = Suggestions(table=shown, features=known, chosen=True, public=public is not None)
-    order = RowOrder.of(rows, label)
-    text = draft_plan(
-        suggested,
-        file=_seen_from(data, out),
+    return FirstPlan(
+        rows=rows,
         label=label,
-        rows=source.rows,
-        numeric=numeric,
-        left_out=left_out,
-        surfaces=chosen,
-        epsilon=strength,
-        public=public,
-        order=order,
+        features=_known_columns(usual, features, label=label),
+        surfaces=split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES))),
+        epsilon=_ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon,
+        usual=usual,
+        public=None if public is None else (public, read_rows(open_table(public))),
     )
-    with write_atomically(out, force=force, over=PLAN) as file:
-        file.write(text.encode())
-    if as_json:
-        decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
-        decided |= {
-            "clipped": suggested.clipped,
-            "codes": suggested.codes,
-            "read_as_text": mixed,
-            "order": order.name.lower(),
-        }
-        amount = None if numeric is None else asdict(numeric)
-        typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
-        return
-    if numeric is not None:
-        typer.echo(f"Treated as an amount: {label}, {numeric}.")
-    for name, why in left_out.items():
-        typer.echo(f"Left out: {name} ({why}).")
-    for name, count in suggested.clipped.items():
-        typer.echo(f"Clipped: {name} ({counted(count, 'value')} far from the rest; declare its public range).")
-    for name, codes in suggested.codes.items():
-        typer.echo(f"Far from the rest: {', '.join(codes)} in {name} (if it stands for a gap, leave it empty).")
-    for name, words in mixed.items():
-        such = f", such as {' and '.join(map(repr, words[:3]))}" if words else ""
-        typer.echo(f"Read as text: {name} (a few values are no numbers{such}; leave those empty to use it as numbers).")
-    if order is not RowOrder.RANDOM:
-        remedy = "the plan shuffles them" if order is RowOrder.SHUFFLED else "put the rows in random order first"
-        typer.echo(f"Follows the order of the rows, which reveals it at any epsilon: {label} ({remedy}).")
-    typer.echo(f"Wrote {out}; next: tacit audit {quote(str(out))}")
 
 
 def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
