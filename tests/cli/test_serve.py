@@ -1,6 +1,5 @@
 """``tacit serve`` and the commands that talk to it: as a host, as a team, and as an auditor with an exit code."""
 
-import builtins
 import json
 import re
 import runpy
@@ -193,14 +192,7 @@ def test_two_competitions_have_to_be_told_apart(run, server):
 
 @pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "cryptography"])
 def test_a_missing_extra_is_named_with_its_remedy(monkeypatch, tmp_path, missing):
-    real = builtins.__import__
-
-    def refuse(name, *rest, **named):
-        if name == missing:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return real(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, missing, None)
     result = CliRunner().invoke(serve, ["--folder", str(tmp_path / "s")])
     assert isinstance(result.exception, TacitError)
     assert "pip install 'tacit[server]'" in str(result.exception)

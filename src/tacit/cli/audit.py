@@ -84,27 +84,38 @@ def audit(
     chosen = split_words(surfaces)
     if chosen:
         check_surfaces(chosen)
-    from tacit.audit import bundled_plan, faults, judge, read_plan
-    from tacit.audit.compare import compare
-    from tacit.privacy.files import write_atomically
-    from tacit.report import render_page
+    from tacit.audit import bundled_plan, faults, read_plan
 
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(chosen)
     limits = _limits(planned, fail_above or [])
     result: AuditResult = _run(replace(planned, limits=limits), seed=seed, cache=cache, fresh=fresh)
     failures = faults(result, limits)
-    page = render_page(result, earlier=earlier, faults=failures)
-    with write_atomically(out, force=True, over=PAGE) as file:
-        file.write(page.encode(errors="replace"))  # a path may contain bytes that are no text
+    _write_page(out, result, earlier, failures)
     if as_json:
-        pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
-        extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(failures)}
-        typer.echo(json.dumps({**result.to_json(), **extra}, indent=1))
+        typer.echo(json.dumps(_all_of(result, earlier, failures), indent=1))
     else:
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")
     _end(result, failures)
+
+
+def _write_page(out: Path, result: AuditResult, earlier: AuditResult | None, failures: tuple[str, ...]) -> None:
+    from tacit.privacy.files import write_atomically
+    from tacit.report import render_page
+
+    page = render_page(result, earlier=earlier, faults=failures)
+    with write_atomically(out, force=True, over=PAGE) as file:
+        file.write(page.encode(errors="replace"))  # a path may contain bytes that are no text
+
+
+def _all_of(result: AuditResult, earlier: AuditResult | None, failures: tuple[str, ...]) -> dict[str, Any]:
+    """Everything that the page shows, as plain JSON."""
+    from tacit.audit import judge
+    from tacit.audit.compare import compare
+
+    pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
+    return {**result.to_json(), "verdict": judge(result).to_json(), "compared": pairs, "faults": list(failures)}
 
 
 def _end(result: AuditResult, failures: tuple[str, ...]) -> None:

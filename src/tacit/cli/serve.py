@@ -56,19 +56,12 @@ def serve(
     Example: tacit serve --folder competition --port 8000 --secure-cookies --trusted-proxy 127.0.0.1
     """
     from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.extras import load_extra
 
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"must be a folder, {folder} is a file", field="folder")
-    try:
-        import cryptography  # noqa: F401
-        import fastapi  # noqa: F401
-        import python_multipart  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f"tacit serve needs the extra server, and {error.name} is missing; install it with: "
-            "pip install 'tacit[server]'"
-        ) from None
+    for package in ("cryptography", "fastapi", "python_multipart", "uvicorn"):
+        load_extra(package, extra="server")
     from tacit.server import RequestRate, ScoringEngine, ServerLimits, ServerSettings
     from tacit.server.demo import offer_titanic
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from tacit.cli.server.connection import Competition, Token, Url, connect, find_s
 from tacit.cli.server.create_options import PARAMETERS, RULES
 
 __all__ = ["host"]
+
+Lines = Callable[[Any], Iterable[str]]
 
 host = typer.Typer(
     cls=CommandListing,
@@ -71,47 +73,57 @@ def list_competitions(url: Url = "http://127.0.0.1:8000", token: Token = "", as_
     _say(found, rows, as_json=as_json)
 
 
-@host.command()
-def invite(
-    competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
-) -> None:
+def _asking(method: str, what: str) -> Callable[[Lines], Lines]:
+    """Make a command about one competition of a function that tells the server's answer in lines."""
+
+    def decorate(tell: Lines) -> Lines:
+        def command(
+            competition: Competition = None,
+            url: Url = "http://127.0.0.1:8000",
+            token: Token = "",
+            as_json: AsJson = False,
+        ) -> None:
+            with connect(url, token) as client:
+                found = client.call(method, f"/competitions/{find_slug(client, competition)}/{what}")
+            _say(found, tell(found), as_json=as_json)
+
+        command.__doc__ = tell.__doc__
+        host.command(tell.__name__)(command)
+        return tell
+
+    return decorate
+
+
+@_asking("POST", "invites")
+def invite(made: Any) -> Iterable[str]:  # noqa: ANN401
     """Create an invite for one team; it is shown only once.
 
     Example: tacit scores host invite --competition titanic
     """
-    made = _call("POST", "invites", competition, url, token)
-    _say(made, [made["invite"]], as_json=as_json)
+    return [made["invite"]]
 
 
-@host.command()
-def teams(
-    competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
-) -> None:
+@_asking("GET", "teams")
+def teams(found: Any) -> Iterable[str]:  # noqa: ANN401
     """List the teams.
 
     Example: tacit scores host teams --competition titanic
     """
-    found = _call("GET", "teams", competition, url, token)
-    _say(found, (f"{team['name']}, joined {team['joined']}" for team in found), as_json=as_json)
+    return (f"{team['name']}, joined {team['joined']}" for team in found)
 
 
-@host.command()
-def flags(
-    competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
-) -> None:
+@_asking("GET", "flags")
+def flags(found: Any) -> Iterable[str]:  # noqa: ANN401
     """Show submissions that look crafted, with the reason; they still count.
 
     Example: tacit scores host flags --competition titanic
     """
-    found = _call("GET", "flags", competition, url, token)
     lines = [f"{flag['team']}, submission {flag['number']}: {flag['reason']}" for flag in found]
-    _say(found, lines or ["No submission looks crafted."], as_json=as_json)
+    return lines or ["No submission looks crafted."]
 
 
-@host.command()
-def spend(
-    competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
-) -> None:
+@_asking("GET", "spend")
+def spend(found: Any) -> Iterable[str]:  # noqa: ANN401
     """Show what the labels have spent in the privacy ledger.
 
     Example: tacit scores host spend --competition titanic
@@ -119,22 +131,17 @@ def spend(
     from tacit.privacy.ledger.records import format_down
     from tacit.privacy.rounding import format_up
 
-    found = _call("GET", "spend", competition, url, token)
     shown = f"{found['scores']:,} scores shown"
     if found["data_set"] is None:
-        line = f"{shown}; {found['guarantee']}."
-    else:
-        line = (
-            f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
-            f"{format_down(found['left'])} left; {shown}, each with {found['guarantee']}."
-        )
-    _say(found, [line], as_json=as_json)
+        return [f"{shown}; {found['guarantee']}."]
+    return [
+        f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
+        f"{format_down(found['left'])} left; {shown}, each with {found['guarantee']}."
+    ]
 
 
-@host.command()
-def final(
-    competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
-) -> None:
+@_asking("POST", "final")
+def final(found: Any) -> Iterable[str]:  # noqa: ANN401
     """Close the competition and release the final ranking, once; later calls print the same ranking.
 
     Each team's last submission gets one score on the rows that no live score has used. A competition with a closing
@@ -142,14 +149,8 @@ def final(
 
     Example: tacit scores host final --competition titanic
     """
-    found = _call("POST", "final", competition, url, token)
     lines = [f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank']})" for place in found]
-    _say(found, lines or ["No team has submitted."], as_json=as_json)
-
-
-def _call(method: str, what: str, competition: str | None, url: str, token: str) -> Any:  # noqa: ANN401
-    with connect(url, token) as client:
-        return client.call(method, f"/competitions/{find_slug(client, competition)}/{what}")
+    return lines or ["No team has submitted."]
 
 
 def _say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:  # noqa: ANN401
