@@ -28,9 +28,9 @@ import pyarrow as pa
 
 from benchmarks.cells import fill_cells, parse_options, write_table
 from benchmarks.data_sets import adult, criteo
+from papers.label_bags.bags import draw
 from tacit.bags.learners import RandomBagModel
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals
 from tacit.data import satellite

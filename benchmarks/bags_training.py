@@ -21,13 +21,13 @@ import pyarrow as pa
 import torch
 
 from benchmarks.__main__ import describe_machine
+from papers.label_bags.bags import curate
 from tacit.bags.learners import MLP, Ridge
 from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import PartCells, cells_of
 from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss
 from tacit.bags.learners.part_networks import PartModules
 from tacit.bags.losses import LogisticLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.privacy.files import write_atomically
 
 RESULT = Path(__file__).parent / "results" / "bags_training.json"

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.timing import in_turns, timed_row
+from papers.label_bags.bags import curate
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.consistency import make_consistent
-from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
@@ -142,7 +142,7 @@ _PEAK = """
 import sys
 from pathlib import Path
 from tacit.bags.losses import LogisticLoss
-from tacit.bags.mechanisms.curation import curate
+from papers.label_bags.bags import curate
 from tacit.data import open_table
 from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
 edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}

@@ -9,21 +9,18 @@ were left out as too small. Noisy totals determine none, and at epsilon 1 a mode
 import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
+from tacit.bags import Plan, protect
 from tacit.bags.attacks import determined, guess_labels, prior_from_features
 from tacit.bags.learners import AdditiveModel
-from tacit.bags.losses import LogisticLoss
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
-from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 
 SETS = [("class", "sex", "age"), ("class", "sex")]
 RELEASES = {
-    "exact": {},
-    "exact, 20 people or more": {"sizes": SizeRule(least=20)},
-    "epsilon 1": {"noise": LaplaceTotalsNoise(epsilon=1.0)},
-    "epsilon 0.1": {"noise": LaplaceTotalsNoise(epsilon=0.1)},
+    "exact": {"epsilon": None, "min_size": 1},
+    "exact, 20 people or more": {"epsilon": None},
+    "epsilon 1": {"epsilon": 1, "min_size": 1},
+    "epsilon 0.1": {"epsilon": 0.1, "min_size": 1},
 }
 
 
@@ -40,7 +37,7 @@ def main():
     )
     print(f"{'totals':<26}{'fixed':>6}{'guessed':>9}{'without':>9}{'log loss':>10}{'AUC':>7}")
     for name, settings in RELEASES.items():
-        release = curate(train, by=SETS, label=data.label, loss=LogisticLoss(), rng=rng, **settings)
+        release = protect(train, Plan(label=data.label, by=SETS, consistent=False, **settings), rng=rng).totals
         fixed = determined(release, train)
         leak = guess_labels(release, train, prior=prior).with_certain(fixed).leak(truth)
         found = AdditiveModel().fit(release, train).evaluate(test, unseen)

@@ -36,6 +36,7 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from benchmarks.data_sets import adult, criteo, talkingdata
+from papers.label_bags.bags import curate, draw
 from papers.label_bags.theory import ProportionLoss
 from tacit.bags.learners import (
     MLP,
@@ -50,8 +51,6 @@ from tacit.bags.learners import (
 from tacit.bags.learners.random_bags import BagObjective
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.consistency import make_consistent
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.leak.performance import ClassPerformance

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from papers.label_bags.bags import curate
 from papers.label_bags.theory import GradientDescent
 from tacit.bags.learners import (
     MLP,
@@ -24,7 +25,6 @@ from tacit.bags.learners.cells import cells_of, project
 from tacit.bags.learners.core import overall_total
 from tacit.bags.learners.crosses import CrossProblem
 from tacit.bags.losses import LogisticLoss, SquaredLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import KeyColumn, Partition

@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.stats import binom
 
+from papers.label_bags.bags import curate, draw
 from papers.label_bags.theory import additive_advantage, bag_count_channel
 from tacit.bags.attacks import (
     NoiseModel,
@@ -18,8 +19,6 @@ from tacit.bags.attacks import (
 )
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.consistency import make_consistent
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, KeyColumn, Partition, RandomBags
 from tacit.leak import plant_canaries

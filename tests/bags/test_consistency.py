@@ -5,11 +5,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from papers.label_bags.bags import curate, draw
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms import consistency
 from tacit.bags.mechanisms.consistency import ConsistencyProjection, make_consistent, tie_by_keys, tie_by_rows
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import BagTotals, KeyColumn, Partition

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from papers.label_bags.bags import curate
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import KeyColumn

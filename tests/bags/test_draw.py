@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
+from papers.label_bags.bags import draw
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.privacy import InvalidInput
 

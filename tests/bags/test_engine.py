@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from papers.label_bags.bags import curate
 from tacit.bags import Plan, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Grid
 
@@ -103,11 +103,11 @@ def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
     script = textwrap.dedent(
         """
         import resource, sys
-        from tacit.bags.losses import LogisticLoss
-        from tacit.bags.mechanisms.curation import curate
+        from tacit.bags import Plan, protect
         from tacit.data import open_table
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        made = curate(open_table(sys.argv[1], memory="200MB"), by=["a", "b"], label="y", loss=LogisticLoss())
+        plan = Plan(label="y", epsilon=None, by=[("a",), ("b",)], min_size=1)
+        made = protect(open_table(sys.argv[1], memory="200MB"), plan).totals
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         print(made.rows, int(made.partitions[0].totals.sum()), grown)
         """

@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from papers.label_bags.bags import curate
 from tacit.bags import Plan, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.data import open_table
 from tacit.privacy import Guarantee, InvalidInput, Unit

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from papers.label_bags.bags import curate
 from tacit.bags.learners import (
     MLP,
     AdditiveModel,
@@ -24,7 +25,6 @@ from tacit.bags.learners import (
 )
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogisticLoss
-from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.privacy.errors import InvalidInput
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
+from papers.label_bags.bags import curate, draw
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.drawing import draw, draw_labels, joined_queries, noisy_means
+from tacit.bags.mechanisms.drawing import draw_labels, joined_queries, noisy_means
 from tacit.bags.mechanisms.engine import GroupedRows, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import (

@@ -9,12 +9,12 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from papers.label_bags.bags import draw
 from papers.label_bags.theory import BagMeanObjective, PrintedObjective, ProportionLoss
 from tacit.bags.learners import EasyLabels, RandomBagModel, UnbiasedObjective
 from tacit.bags.learners.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
 from tacit.bags.learners.random_bags.noise import L2
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
-from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput

@@ -207,8 +207,8 @@ def test_bags_of_the_figure(last):
     """Figure 2 of the bags paper: rows as its text gives them; the last one's label is not in it."""
     import pyarrow as pa
 
+    from papers.label_bags.bags import curate
     from tacit.bags.losses import LogisticLoss
-    from tacit.bags.mechanisms.curation import curate
 
     rows = {"F1": ["apple"] * 3 + ["banana"], "F2": ["High", "Low", "Low", "High"], "F3": ["CA", "NY", "NY", "CA"]}
     release = curate(

@@ -79,12 +79,11 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from tacit.bags import Plan, protect
     >>> from tacit.bags.learners.penalty import Ridge
-    >>> from tacit.bags.losses import LogisticLoss
-    >>> from tacit.bags.mechanisms.curation import curate
     >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4, "ill": [0, 0, 0, 1, 0, 1, 1, 1]})
-    >>> release = curate(rows, by=["city"], label="ill", loss=LogisticLoss())
-    >>> model = AdditiveModel(penalty=Ridge(l2=1e-9)).fit(release, rows)
+    >>> release = protect(rows, Plan(label="ill", epsilon=None, by=["city"], min_size=1))
+    >>> model = AdditiveModel(penalty=Ridge(l2=1e-9)).fit(release.totals, rows)
     >>> model.predict_proba(pa.table({"city": ["oslo", "rome"]})).round(3)
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])

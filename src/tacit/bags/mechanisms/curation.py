@@ -3,136 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows, open_rows
-from tacit.bags.mechanisms.feature_sets import check_feature_sets
+from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import TotalsNoise, noise_of_budget
+from tacit.bags.mechanisms.noise import noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.mechanisms.selection import choice_noise, choose_sets
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import TotalsCuration
-from tacit.bags.partition import BagTotals, KeyColumn, as_features
+from tacit.bags.partition import BagTotals, KeyColumn
 from tacit.data.names import check_present
 from tacit.data.queries import column_of
 from tacit.data.view import TableView
 from tacit.privacy.composition import compose
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
-from tacit.privacy.noise import Grid
-from tacit.privacy.rounding import check_count, check_delta, exact
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
+from tacit.privacy.rounding import check_delta, exact
 
 if TYPE_CHECKING:
     import ibis
 
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedPartitions", "curate", "state_guarantee"]
+__all__ = ["PreparedPartitions", "group_partitions", "state_guarantee"]
 
 FeatureSet = tuple[KeyColumn, ...]
-
-
-def curate(
-    table: object,
-    *,
-    by: Sequence[str | KeyColumn | Sequence[str | KeyColumn]],
-    label: str,
-    loss: SemilinearLoss,
-    edges: Mapping[str, Sequence[float]] | None = None,
-    noise: TotalsNoise | None = None,
-    unit: Unit = Unit.LABEL,
-    grid: Grid | None = None,
-    sizes: SizeRule | None = None,
-    rows_per_person: int = 1,
-    rng: np.random.Generator | None = None,
-    progress: Progress | None = None,
-) -> BagTotals:
-    """Return the label totals of bags: one partition of the rows for each feature set. No ledger is charged.
-
-    For every feature set and every combination v of its values that occurs, the bag of rows with these values has
-    count #{i: x_i = v} and total sum_{x_i = v} T(y_i). Under ``noise`` each total gets discrete noise
-    before it leaves; everything else is post-processing.
-
-    Unit ``LABEL``: neighbors differ in one row's label; it moves one total in each partition. Features, keys and
-    counts are public by declaration. Unit ``RECORD``: neighbors differ in one whole row; keys come from declared
-    values and edges, counts get noise from half of each partition's budget, and only the number of rows is public.
-    Not protected: anything about groups larger than ``rows_per_person``, and how long it takes.
-
-    Parameters
-    ----------
-    table
-        What ``open_table`` takes (a path, a frame, an Ibis table of any backend), or a Spark frame.
-    by
-        The feature sets, such as ``[("C1", "C2"), ("C7",)]``.
-    label
-        The private column, numbers or truth values.
-    loss
-        Whose T(y) is added up.
-    edges
-        Where numeric columns are cut, by column: half-open buckets [a, b).
-    noise
-        :class:`LaplaceTotalsNoise` or :class:`GaussianTotalsNoise`; None for exact totals, which carry no guarantee.
-    unit
-        What one change changes, under noise.
-    grid
-        The public step that T(y) is rounded to, a power of two; default: 1 for classes, else 1/1000 of the range
-        under noise, and no rounding without.
-    sizes
-        The least size of bags; default: every bag is kept.
-    rows_per_person
-        How many rows one person holds at most: the guarantee is then stated for all of them.
-    rng
-        Needed with noise: :func:`tacit.privacy.noise.system_rng` for a real release.
-    progress
-        Called with the partitions done and the partitions in all.
-
-    Raises
-    ------
-    InvalidInput
-        Before anything is drawn.
-
-    References
-    ----------
-    Chen et al. (2023), Algorithms 1 and 2. Proof: docs/proofs/bags.md.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogisticLoss
-    >>> from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
-    >>> clicks = pa.table({"city": ["a", "b", "a", "a"], "age": [17, 30, 40, 20], "click": [1, 0, 1, 0]})
-    >>> exact = curate(clicks, by=["city", ("city", "age")], edges={"age": [18]}, label="click", loss=LogisticLoss())
-    >>> exact.partitions[0].keys["city"].to_pylist(), exact.partitions[0].totals.ravel().tolist()
-    (['a', 'b'], [2.0, 0.0])
-    >>> print(curate(clicks, by=["city"], label="click", loss=LogisticLoss(), noise=LaplaceTotalsNoise(epsilon=1.0),
-    ...              rng=np.random.default_rng(0)))
-    2 bags of 1 partition by discrete_laplace: epsilon 1 for one label; seeded, so the noise hides nothing ...
-    """
-    sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | KeyColumn) else by))
-    check_feature_sets([[one.name for one in features] for features in sets], label=label, edges=edges or ())
-    curation = TotalsCuration(
-        measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
-        noise=noise,
-        unit=unit,
-        sizes=sizes or SizeRule(),
-        partitions=len(sets),
-    )
-    if noise is not None and rng is None:
-        raise InvalidInput(
-            "must be given with noise; take tacit.privacy.noise.system_rng() for a real release", field="rng"
-        )
-    check_count(rows_per_person, name="rows_per_person")
-    guarantee = curation.guarantee(rows_per_person)
-    with open_rows(table) as rows:
-        count, grouped = _group(rows, sets, label, curation, guarantee, progress)
-    return curation.release(grouped, guarantee=guarantee, label=label, rows=count, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -154,7 +56,7 @@ class PreparedPartitions:
         if plan.select is not None:
             choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.select)
         guarantee = state_guarantee(plan, loss)
-        count, grouped = _group(private.table, sets, plan.label, curation, guarantee, private.progress)
+        count, grouped = group_partitions(private.table, sets, plan.label, curation, guarantee, private.progress)
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
     def draw(self, rng: np.random.Generator) -> BagTotals:
@@ -222,7 +124,7 @@ def _split(plan: Plan) -> tuple[float, float]:
     return choice, rest
 
 
-def _group(
+def group_partitions(
     rows: TableView | ibis.Table,
     sets: Sequence[FeatureSet],
     label: str,
@@ -230,7 +132,17 @@ def _group(
     guarantee: AnyGuarantee,
     progress: Progress | None,
 ) -> tuple[int, list[GroupedRows]]:
-    """Return how many rows there are, and the bags of each feature set, ready for noise."""
+    """Return how many rows there are, and the bags of each feature set, ready for noise.
+
+    Raises
+    ------
+    InvalidInput
+        If a column cannot be a key, or a label is missing or out of range.
+
+    References
+    ----------
+    Chen et al. (2023), Algorithms 1 and 2. Proof: docs/proofs/bags.md.
+    """
     for feature in (feature for features in sets for feature in features):
         check_present(feature.name, rows.columns, argument="by")
         feature.in_sql(column_of(rows, feature.name))  # raises if it cannot be a key

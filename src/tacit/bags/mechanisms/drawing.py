@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.assignment import assign_rows, check_assignment
-from tacit.bags.mechanisms.engine import check_labels, open_rows
+from tacit.bags.mechanisms.engine import check_labels
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery, noise_of_budget
 from tacit.bags.partition import BagTotals, RandomBags
@@ -19,7 +19,7 @@ from tacit.data.queries import is_ordered
 from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
-from tacit.privacy.noise import Grid, is_seeded
+from tacit.privacy.noise import is_seeded
 from tacit.privacy.rounding import check_count, check_delta
 
 if TYPE_CHECKING:
@@ -28,87 +28,15 @@ if TYPE_CHECKING:
     from tacit.bags.mechanisms.random import RandomMechanism
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedDraw", "RandomDraw", "draw", "draw_labels", "joined_queries", "noisy_means"]
+__all__ = ["PreparedDraw", "RandomDraw", "draw_labels", "joined_queries", "noisy_means"]
 
 _EXACT = NoGuarantee(reason="exact labels of random bags, and enough of them determine every row's label")
 _PUBLIC = "the number of rows, and which rows are in which bag, are public and drawn without looking at labels"
 
 
-def draw(
-    table: object,
-    *,
-    size: int,
-    bags: int,
-    label: str,
-    loss: SemilinearLoss,
-    joins: int | None = None,
-    bernoulli: bool = False,
-    noise: TotalsNoise | None = None,
-    grid: Grid | None = None,
-    rows_per_person: int = 1,
-    rng: np.random.Generator,
-) -> BagTotals:
-    """Return random bags of a table's rows with the mean of T(y) in each. No ledger is charged.
-
-    Every bag has ``size`` different rows; a row may be in several bags, in at most ``joins`` where that is given.
-    Under ``noise`` it must be given: a label then moves at most ``joins`` sums, and the noise is scaled to
-    that. The label of a bag is its noisy sum over ``size``.
-
-    Unit: one row's label; which rows are in which bag is public. Not protected: anything about the features.
-
-    Parameters
-    ----------
-    table
-        What ``open_table`` takes, with an order of rows; only the label column is read.
-    size, bags, joins
-        Rows in a bag, bags, and the most bags that one row may be in.
-    label, loss
-        The private column, and the loss whose T(y) is averaged.
-    bernoulli
-        Release the paper's draws: 0 or 1 in each entry, 1 with the mean as its probability. After noise the mean is
-        clipped to [0, 1] first, which is post-processing; the draw is then biased toward 1/2.
-    noise
-        :class:`LaplaceTotalsNoise` or :class:`GaussianTotalsNoise`; None for exact labels, which carry no guarantee.
-    grid
-        As in :func:`curate`.
-    rows_per_person
-        As in :func:`curate`.
-    rng
-        :func:`tacit.privacy.noise.system_rng` for a real release.
-
-    References
-    ----------
-    Chen et al. (2023), Section 4. Proof: docs/proofs/bags.md.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogisticLoss
-    >>> from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
-    >>> clicks = pa.table({"click": [1, 0, 1, 0, 1, 1]})
-    >>> made = draw(clicks, size=2, bags=3, joins=1, label="click", loss=LogisticLoss(),
-    ...             noise=LaplaceTotalsNoise(epsilon=2.0), rng=np.random.default_rng(0))
-    >>> made.random.rows.shape, made.random.most_joins
-    ((3, 2), 1)
-    >>> print(made)
-    3 bags of random bags by discrete_laplace: epsilon 2 for one label; seeded, so the noise hides nothing ...
-    """
-    how = RandomDraw(
-        size=size,
-        bags=bags,
-        joins=joins,
-        bernoulli=bernoulli,
-        measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
-        noise=noise,
-        rows_per_person=check_count(rows_per_person, name="rows_per_person"),
-    )
-    with open_rows(table) as rows:
-        return how.prepare(rows, label).draw(rng)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomDraw:
-    """How random bags are drawn; :func:`draw` is its use."""
+    """How random bags are drawn."""
 
     size: int
     bags: int

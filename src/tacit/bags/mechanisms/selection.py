@@ -77,8 +77,10 @@ def choose_sets(
         Feature sets to choose from, such as all pairs of columns.
     sets
         How many to choose.
-    label, loss, edges
-        As in :func:`curate`; the loss must have a declared range.
+    label, loss
+        The private column, and the loss whose T(y) is added up; it must have a declared range.
+    edges
+        Where numeric columns are cut, by column: half-open buckets [a, b).
     epsilon
         The choice's own slice of the budget.
     noise

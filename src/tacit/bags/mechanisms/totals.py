@@ -32,7 +32,7 @@ _COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are priva
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsCuration:
-    """How grouped rows become what is released; :func:`curate` is its use."""
+    """How grouped rows become what is released."""
 
     measure: GridStatistic
     noise: TotalsNoise | None

@@ -71,13 +71,12 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from tacit.bags.losses import LogisticLoss
-    >>> from tacit.bags.mechanisms.drawing import draw
+    >>> from tacit.bags import Plan, protect
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=2000)
     >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(int)
-    >>> release = draw(pa.table({"y": y}), size=4, bags=500, label="y", loss=LogisticLoss(), rng=rng)
-    >>> model = RandomBagModel().fit(release, pa.table({"x": x}))
+    >>> plan = Plan(label="y", epsilon=None, mechanism="random:size=4,bags=500")
+    >>> model = RandomBagModel().fit(protect(pa.table({"y": y}), plan, rng=rng).totals, pa.table({"x": x}))
     >>> model.score(pa.table({"x": x}), y) > 0.85
     True
     """
