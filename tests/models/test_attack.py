@@ -81,7 +81,7 @@ def test_shadow_models_do_not_see_members_first(forest, monkeypatch):
     """Or scores would depend on the coins that they are to guess; each row still gets its own confidences."""
     seen = []
 
-    def shadows(_, X, y, *, rng, models, progress):
+    def shadows(_, X, y, *, rng, models, halves, progress):
         seen.append(X)
         member = np.tile([[True], [False]], (models // 2, len(X)))
         return ShadowConfidences(confidence=np.tile(X[:, 0], (models, 1)), member=member)
@@ -117,7 +117,7 @@ def test_an_audit_compares_no_coins_with_a_guarantee_for_labels():
     """A forest on randomized labels may reveal whose rows it had: its guarantee does not deny that."""
     for mechanism, delta, coins in (("label_private:estimator=forest", 0, "none"), ("dp_sgd", 1e-6, "pairs")):
         plan = Plan(label="ill", epsilon=1, delta=delta, mechanism=mechanism, ranges={"*": (-1, 1)})
-        assert plan.trial().method == f"loss:coins={coins}"
+        assert plan.trial().method == f"rmia:models=8,coins={coins}"
 
 
 def test_coins_stay_fair_where_rows_occur_more_than_once():

@@ -116,6 +116,8 @@ def test_pairs_are_guessed_by_the_higher_score():
 
 def test_the_audit_bounds_epsilon_of_whole_rows_alone():
     made = {"label": "ill", "epsilon": 1, "delta": 1e-6}
-    assert Plan(**made).trial().method == "loss:coins=pairs"
-    assert Plan(**made, person="who").trial().method == "loss:coins=none", "how many rows are used depends on coins"
-    assert Plan(label="ill", epsilon=1, mechanism="label_private").trial().method == "loss:coins=none"
+    assert Plan(**made).trial().method == "rmia:models=8,coins=pairs"
+    assert Plan(**made, person="who").trial().method == "rmia:models=8,coins=none", (
+        "how many rows are used depends on coins"
+    )
+    assert Plan(label="ill", epsilon=1, mechanism="label_private").trial().method == "rmia:models=8,coins=none"

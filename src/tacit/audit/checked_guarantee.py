@@ -79,13 +79,19 @@ class CheckedGuarantee(StoredResult):
             return ReleaseState.VIOLATED
         if self.certain:
             return ReleaseState.DETERMINED
-        state = self._by_odds
+        state = ReleaseState.ABOVE if self.proved_above else self.by_odds
         doubtful = self.doubt or (self.follows_order and state is ReleaseState.GUARANTEED)
         return ReleaseState.UNKNOWN if doubtful and state.answer is Permission.YES else state
 
     @property
-    def _by_odds(self) -> ReleaseState:
+    def by_odds(self) -> ReleaseState:
+        """What the change of odds decides, or the guarantee where rows are too few."""
         return state_of(self.exposures, self.guarantee, rows=self.rows, limit=self.limit)
+
+    @property
+    def proved_above(self) -> bool:
+        """Whether the attack proves a larger epsilon than the limit allows, of what guarantees nothing."""
+        return self.epsilon is None and self.leak.bound is not None and self.leak.bound.value >= math.log(self.limit)
 
     @property
     def state(self) -> ReleaseState:
@@ -132,6 +138,8 @@ def explain(found: CheckedGuarantee) -> str:
         copies = found.leak.facts.get("copies", ())
         how = f" by the released {'columns' if len(copies) > 1 else 'column'} {', '.join(copies)}" if copies else ""
         return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain{how}."
+    if found.proved_above and found.by_odds is not ReleaseState.ABOVE:
+        return _by_bound(found)
     if found.doubt and found.measured is ReleaseState.UNKNOWN:
         return f"{found.doubt[0].upper()}{found.doubt[1:]}."
     ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
@@ -142,6 +150,14 @@ def explain(found: CheckedGuarantee) -> str:
     if change is None:
         return f"The attack measures no change of odds, {ends}."
     return _by_odds(found, change, ends)
+
+
+def _by_bound(found: CheckedGuarantee) -> str:
+    bound = found.leak.epsilon_lower_bound
+    return (
+        f"The attack shows that epsilon is {proved(bound)}: the odds of some row change at least "
+        f"{fold(math.exp(bound))}-fold, and the limit is {found.limit:g}-fold."
+    )
 
 
 def _by_odds(found: CheckedGuarantee, change: OddsChange, ends: str) -> str:

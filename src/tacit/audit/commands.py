@@ -9,10 +9,13 @@ from tacit.audit.plan import PlannedRelease
 from tacit.privacy.trial import Part
 from tacit.privacy.words import join_words
 
-__all__ = ["ATTACK", "BOUND", "LEARN", "PROTECT", "SURE", "commands_of"]
+__all__ = ["ATTACK", "BOUND", "LEARN", "PICKLE", "PROTECT", "SURE", "commands_of"]
 
 PROTECT, LEARN, ATTACK, BOUND = range(4)
 """The draws of a step, each with a seed of its own."""
+
+PICKLE = ".joblib"
+"""The ending of a model file that runs code when it is opened: only who made it opens it."""
 
 SURE = 0.9999
 """Confidence of a second attack: randomized response spends its epsilon to the last bit, and at 95% up to one true
@@ -35,12 +38,13 @@ def commands_of(step: PlannedRelease, *, seed: int | None) -> tuple[str, ...]:
 def _commands(step: PlannedRelease, seed: int | None) -> Iterator[list[str]]:
     trial, surface, folder = step.plan.trial(), step.surface, step.folder
     release = f"{folder}/release{step.plan.suffix}"
+    trust = ["--trust"] if step.plan.suffix == PICKLE else []
     yield _split(step, seed)
     seeded = _seed(step, seed, PROTECT)
     yield [surface, "protect", f"{folder}/protected.parquet", *step.plan.to_options(), *seeded, "--out", release]
     if trial.learn is not None:
-        yield [surface, "learn", release, *_options(trial.learn, folder), *_seed(step, seed, LEARN)]
-    attack = [surface, "attack", release, *_options(trial.attack, folder)]
+        yield [surface, "learn", release, *trust, *_options(trial.learn, folder), *_seed(step, seed, LEARN)]
+    attack = [surface, "attack", release, *trust, *_options(trial.attack, folder)]
     yield [*attack, *_method(trial.method), *_seed(step, seed, ATTACK)]
     if trial.bound is not None:
         yield [*attack, *_method(trial.bound), "--level", str(SURE), *_seed(step, seed, BOUND)]

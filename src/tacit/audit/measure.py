@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
-from tacit.audit.commands import ATTACK, BOUND, LEARN, PROTECT, SURE
+from tacit.audit.commands import ATTACK, BOUND, LEARN, PICKLE, PROTECT, SURE
 from tacit.audit.copies import copies_of
 from tacit.audit.finding import Finding
 from tacit.audit.groups import changes_by_group
@@ -24,9 +24,10 @@ from tacit.audit.score_utility import order_utility
 from tacit.audit.split import RowSplit
 from tacit.audit.utility import Utility
 from tacit.leak import Leak, OddsChange
+from tacit.privacy.guarantee import NoGuarantee
 from tacit.privacy.noise import system_rng
 from tacit.privacy.releases import Release
-from tacit.privacy.trial import Part
+from tacit.privacy.trial import AuditTrial, Part
 
 __all__ = ["MadeRelease", "measure"]
 
@@ -69,12 +70,21 @@ def measure(step: PlannedRelease, *, seed: int | None, tell: Tell) -> Finding:
         told=tell_leak(leak),
         remedy="",
         certain=table.num_rows if copies else int(leak.facts.get("determined", 0)),
-        doubt=_ORDER if made.follows_order and "with_order" not in leak.facts else "",
+        doubt=_doubt(made, leak, trial),
         seconds=time.perf_counter() - start,
     )
     return replace(found, remedy=advise(found, step.plan))
 
 
+def _doubt(made: MadeRelease, leak: Leak, trial: AuditTrial) -> str:
+    """Why a better attack is to be expected."""
+    if made.follows_order and "with_order" not in leak.facts:
+        return _ORDER
+    bare = trial.tells == "member" and isinstance(made.release.guarantee, NoGuarantee)
+    return _BARE if bare else ""
+
+
+_BARE = "nothing is guaranteed, and an attack that trains more models to compare with may find more"
 _ORDER = "the labels follow the order of the rows, so their neighbors may reveal them to a better attack"
 
 
@@ -95,7 +105,8 @@ class MadeRelease:
         path = folder / f"release{step.plan.suffix}"
         drawn = self._surface.protect(rows.protected, step.plan, out=path, rng=self._rng(PROTECT))
         self.follows_order = getattr(drawn, "follows_order", False)
-        self.release: Release = self._surface.Release.read(path)
+        opened = {"trust": True} if path.suffix == PICKLE else {}  # made here, by the line above
+        self.release: Release = self._surface.Release.read(path, **opened)
 
     def attack(self, *, before: NDArray[np.float64] | None = None) -> Leak:
         """What the attack measures, from the beliefs after another release or from none."""

@@ -109,12 +109,14 @@ class _AuditRun:
     done: int = 0
     parts: int = 0
     skipped: list[SkippedSurface] = field(default_factory=list)
+    measured: list[tuple[PlannedRelease, Finding]] = field(default_factory=list)
 
     def each(self, steps: Iterable[PlannedRelease]) -> Iterator[Finding]:
         for step in steps:
             finding = self._one(step)
             self.done += 1
             if finding is not None:
+                self.measured.append((step, finding))
                 yield finding
 
     def points(self, points: Iterable[tuple[PlannedRelease, PlannedRelease]]) -> Iterator[Finding]:
@@ -123,10 +125,16 @@ class _AuditRun:
             curve = f"the curve of {planned.surface}"
             if not any(skipped.surface == curve for skipped in self.skipped):
                 try:
-                    yield from (replace(one, curve=planned.name) for one in [self._one(point)] if one is not None)
+                    yield from (replace(one, curve=planned.name) for one in [self._point(point)] if one is not None)
                 except InvalidInput as error:
                     self.skipped.append(SkippedSurface(surface=curve, reason=str(error)))
             self.done += 1
+
+    def _point(self, point: PlannedRelease) -> Finding | None:
+        """Return the finding about a point of a curve, which may be a planned release that is measured already."""
+        asked = point.source, point.plan.request()
+        same = (finding for step, finding in self.measured if (step.source, step.plan.request()) == asked)
+        return next(same, None) or self._one(point)
 
     def joint(self, tables: Iterable[Sequence[PlannedRelease]], findings: Sequence[Finding]) -> Iterator[JointFinding]:
         """Yield what the releases of each table leak together, and then those that are not refused by themselves."""

@@ -78,11 +78,13 @@ class Plan(EncodedPlan):
         """
         rows = self.epsilon is None or self.mechanism.private_features
         coins = "pairs" if rows and self.person is None else "none"
+        references = self.mechanism.references
+        attack = f"rmia:models={references}" if references else "loss"
         return AuditTrial(
             tells="member",
             apart="its attack tells which rows it was trained on, so half of the rows are not",
             withheld="pairs",
             learn={"test": "withheld"},
             attack={"data": "withheld", "truth": "protected"},
-            method=f"loss:coins={coins}",
+            method=f"{attack}{',' if references else ':'}coins={coins}",
         )

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacit.leak import Leak
 from tacit.models.attacks.attacked_release import AttackedRelease
 from tacit.models.attacks.coins import CoinDesign, PairCoins, RowCoins
 from tacit.models.attacks.lira import CalibratedLira, OnlineLira
 from tacit.models.attacks.loss_threshold import LossThreshold
-from tacit.models.attacks.rmia import OnlineRmia
+from tacit.models.attacks.rmia import PairwiseRmia
 from tacit.models.attacks.rows import AttackedRows
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
@@ -22,6 +23,7 @@ from tacit.models.mechanisms import PlainTraining
 from tacit.models.methods import ConfidenceAttack, LiraAttack, LossAttack, RmiaAttack, ShadowAttack
 from tacit.models.plan import Plan
 from tacit.models.releases.release import Release
+from tacit.privacy.errors import InvalidInput
 
 __all__ = ["attack_by_confidence", "score_by_likelihood", "score_by_loss", "score_by_ratio"]
 
@@ -58,9 +60,9 @@ def score_by_likelihood(method: LiraAttack, target: AttackedRelease, rows: Attac
     return CalibratedLira(shadows=shadows) if shadows.models < _MANY_MODELS else OnlineLira(shadows=shadows)
 
 
-def score_by_ratio(method: RmiaAttack, target: AttackedRelease, rows: AttackedRows) -> OnlineRmia:
+def score_by_ratio(method: RmiaAttack, target: AttackedRelease, rows: AttackedRows) -> PairwiseRmia:
     """Return the robust membership attack."""
-    return OnlineRmia(shadows=_shadows(method, target, rows))
+    return PairwiseRmia(shadows=_shadows(method, target, rows))
 
 
 def _coins(method: ConfidenceAttack, release: Release) -> CoinDesign | None:
@@ -73,9 +75,27 @@ def _coins(method: ConfidenceAttack, release: Release) -> CoinDesign | None:
 def _shadows(method: ShadowAttack, target: AttackedRelease, rows: AttackedRows) -> ShadowConfidences:
     plan = target.release.plan or Plan(label="label", epsilon=None, mechanism=PlainTraining(estimator=method.estimator))
     estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
-    models, progress = method.models, target.progress
-    order = target.rng.permutation(len(rows.all))  # a learner may tell early rows from late ones: members come first
+    models, progress, rng = method.models, target.progress, target.rng
+    halves = _halves(rows, models // 2, pairs=method.coins == "pairs", rng=rng)
+    order = rng.permutation(len(rows.all))  # a learner may tell early rows from late ones: members come first
     X, y = rows.all[order], rows.labels[order]
-    found = train_shadows(estimator, X, y, rng=target.rng, models=models, progress=progress)
+    found = train_shadows(estimator, X, y, rng=rng, models=models, halves=halves[:, order], progress=progress)
     place = np.argsort(order)
     return ShadowConfidences(confidence=found.confidence[:, place], member=found.member[:, place])
+
+
+def _halves(rows: AttackedRows, count: int, *, pairs: bool, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose a row of each pair, as the target's coins do; without pairs, half of the rows of each class.
+
+    Nothing here depends on which row of a pair the target was trained on.
+    """
+    if pairs:
+        if len(rows.inside) != len(rows.outside):
+            raise InvalidInput(f"members and nonmembers must be pairs, got {len(rows.inside)} and {len(rows.outside)}")
+        coins = rng.random((count, len(rows.inside))) < 0.5
+        return np.concatenate([coins, ~coins], axis=1)
+    chosen = np.zeros((count, len(rows.all)), dtype=np.bool_)
+    for half in chosen:
+        shuffled = rng.permutation(len(rows.all))
+        half[shuffled[np.argsort(rows.labels[shuffled], kind="stable")][::2]] = True
+    return chosen

@@ -13,7 +13,7 @@ from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OfflineRmia", "OnlineRmia"]
+__all__ = ["OfflineRmia", "OnlineRmia", "PairwiseRmia"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +65,22 @@ class OfflineRmia(OnlineRmia):
         with np.errstate(divide="ignore"):  # a = 1 leaves p_out alone
             average = np.logaddexp(np.log((1 + self.a) / 2) + without, np.log((1 - self.a) / 2))
         return np.asarray(own - average)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairwiseRmia(OnlineRmia):
+    """As :class:`OnlineRmia`, with the score ln ratio_x: two rows differ by ln(ratio_x/ratio_z) of the test.
+
+    It orders the rows alike. Where a coin chose one row of each pair, the difference says how sure the guess is.
+
+    References
+    ----------
+    Zarifzadeh, Liu and Shokri (2024), the pairwise likelihood ratio test.
+    """
+
+    def score(self, confidence: ArrayLike) -> Floats:
+        """Return a score per point: the logarithm of its likelihood ratio."""
+        return self._ratio(confidence)
 
 
 def _mean(log_p: Floats, chosen: NDArray[np.bool_]) -> Floats:

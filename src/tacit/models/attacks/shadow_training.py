@@ -43,6 +43,7 @@ def train_shadows(
     *,
     rng: np.random.Generator,
     models: int = 64,
+    halves: Mask | None = None,
     jobs: int = 1,
     directory: Path | None = None,
     floor: float = FLOOR,
@@ -68,6 +69,8 @@ def train_shadows(
         :class:`tacit.models.attacks.targets.MembershipTargets`.
     models
         How many, an even number >= 4.
+    halves
+        The rows of the first model of each pair, of shape (models / 2, rows). Default: a fair coin for each row.
     jobs
         How many to train at once, as joblib counts them; -1 is one per core.
     floor
@@ -83,7 +86,9 @@ def train_shadows(
         raise InvalidInput(f"must be an even number >= {half}, as they come in pairs, got {models}", field="models")
     if jobs == 0:
         raise InvalidInput("must not be 0: 1 trains one model at a time, -1 one per core", field="jobs")
-    coins = rng.random((models // 2, len(rows))) < 0.5
+    coins = rng.random((models // 2, len(rows))) < 0.5 if halves is None else halves
+    if coins.shape != (models // 2, len(rows)):
+        raise InvalidInput(f"must have the shape {(models // 2, len(rows))}, got {coins.shape}", field="halves")
     seeds = rng.integers(2**31, size=models)
     folder = None if directory is None else _ResultsFolder.open(directory, estimator, rows, labels, floor)
     kept = {} if folder is None else folder.read(models, points=len(rows))

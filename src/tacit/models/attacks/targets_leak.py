@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
-from tacit.leak import Leak, leak_from_scores
+from tacit.leak import Leak, OddsChange, leak_from_scores, odds_changes
 from tacit.leak.roc import check_scores
 from tacit.leak.threshold import ThresholdScores, count_at_or_above
 from tacit.models.attacks.coins import CoinDesign
@@ -15,6 +16,8 @@ from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LargestAdvantage", "measure_membership"]
+
+_OUTSIDE, _INSIDE = "non-member", "member"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,8 +72,9 @@ def measure_membership(
 ) -> Leak:
     """Measure an attack that scored many rows on one trained model, higher for rows it thinks were in.
 
-    The advantage is TPR - FPR at a threshold that half of the rows chose, counted on the other half; its interval,
-    and that of the change of odds, is about other rows of the same model. The ROC is that of all rows.
+    The advantage is TPR - FPR at a threshold that half of the rows chose, counted on the other half. The change of odds
+    is that of the rows with the highest scores, as many as change it the most: each half chooses for the other. Both
+    intervals are about other rows of the same model. The ROC is that of all rows.
 
     Rows scored on one model are not independent runs, so two error rates prove no epsilon; coins do.
 
@@ -91,4 +95,15 @@ def measure_membership(
     inside, outside = check_scores(members, name="members"), check_scores(nonmembers, name="nonmembers")
     leak = leak_from_scores(inside, outside, threshold=LargestAdvantage(rng=rng), level=level, delta=delta)
     bound = None if coins is None else coins.bound(inside, outside, rng=rng, level=level, delta=delta)
-    return replace(leak, bound=bound).of_this_release()
+    return replace(leak, bound=bound, changes=_changes(inside, outside, level=level)).of_this_release()
+
+
+def _changes(inside: Floats, outside: Floats, *, level: float) -> tuple[OddsChange, ...]:
+    """How flags change the odds of having been trained on; only the order of the scores counts."""
+    scores = np.concatenate([inside, outside])
+    chances = rankdata(scores) / (len(scores) + 1)
+    truth = np.repeat([1, 0], [len(inside), len(outside)])
+    changes = odds_changes(
+        [0.5, 0.5], np.stack([1 - chances, chances], 1), truth, names=[_OUTSIDE, _INSIDE], level=level
+    )
+    return tuple(change for change in changes if change.name == _INSIDE)

@@ -36,6 +36,8 @@ class TrainingMechanism(Choice):
     """Whether the guarantee is for features too: then nothing may be computed from them to encode them."""
     usual_attack: ClassVar[str] = "loss"
     """The attack that fits what it trains."""
+    references: ClassVar[int] = 8
+    """How many models an audit trains the same way to compare with; 0 where one takes minutes: it goes by the loss."""
     reason: ClassVar[str] = ""
     """Why there is no guarantee."""
 

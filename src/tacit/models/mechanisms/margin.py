@@ -26,6 +26,7 @@ class MarginTraining(TrainingMechanism):
 
     two_classes: ClassVar[bool] = True
     usual_attack: ClassVar[str] = "margin"
+    references: ClassVar[int] = 0
 
     width: int = field(default=1000, metadata=count("How many hidden neurons.", most=MOST_NEURONS))
     steps: int = field(default=2000, metadata=count("Gradient steps.", most=10**7))
