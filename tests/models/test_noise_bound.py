@@ -12,8 +12,9 @@ from tacit.leak.one_run_gaussian import is_refuted
 from tacit.models import Plan
 from tacit.models.attacks.coins import SHARES, PairCoins
 from tacit.models.training.accounting import find_noise, sampling
-from tacit.models.training.noise_bound import epsilon_by_noise, trade_off_curve
+from tacit.models.training.noise_bound import epsilon_by_noise
 from tacit.privacy.loss import PureLoss, SampledGaussianLoss, distribution_of
+from tacit.privacy.trade_off import trade_off_curve
 
 PAIRS, DELTA = 400, 1e-5
 STEPS = SampledGaussianLoss(noise=3.0, rate=0.3, steps=20)

@@ -16,7 +16,7 @@ from tacit.privacy import (
     PureLoss,
     SampledGaussianLoss,
 )
-from tacit.privacy.distribution import INTERVAL, LARGEST
+from tacit.privacy.distribution import LARGEST
 from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json, real
 from tacit.privacy.loss.curve import discrete_gaussian_delta
 
@@ -132,14 +132,12 @@ def test_large_discrete_gaussians_cost_as_the_continuous_one(scale, sensitivity)
 
 @pytest.mark.parametrize("scale", [10**4, 3 * 10**5, 10**7, 10**8, 10**12])
 def test_discrete_gaussians_of_a_tiny_shift_are_priced_above_and_near_the_curve(scale):
-    """Blocks as wide as their losses allow would span whole scales here, and have the mass of their middle: none."""
+    """On one interval for all losses, as before, these cost a hundred times the truth and more."""
     loss = DiscreteGaussianLoss(scale=Fraction(scale), sensitivity=1).distribution()
     shift = 1 / scale
     for epsilon in [0.0, shift, 3 * shift, 5 * shift]:
         true = discrete_gaussian_delta(Fraction(scale), epsilon=epsilon, sensitivity=1)
-        grid = loss.delta_at(0.0) * (1 - epsilon / INTERVAL)  # losses are all below the grid's first step
-        assert true * (1 - 1e-12) <= loss.delta_at(epsilon)
-        assert loss.delta_at(epsilon) == pytest.approx(grid, rel=1e-2)
+        assert true * (1 - 1e-12) <= loss.delta_at(epsilon) <= true * (1 + 1e-3)
     assert loss.delta_at(0.0) == pytest.approx(
         discrete_gaussian_delta(Fraction(scale), epsilon=0.0, sensitivity=1), rel=1e-3
     )
@@ -202,8 +200,8 @@ def test_noise_that_hides_nothing_hides_nothing(noise):
     assert GaussianLoss(scale=noise, sensitivity=1.0).epsilon_at(0.5) == math.inf
 
 
-def test_the_losses_of_dp_accounting_are_cut_where_e_to_the_loss_is_no_float(monkeypatch):
-    monkeypatch.setattr(real, "_HIDES_NOTHING", 0.0)
+def test_losses_are_cut_where_e_to_the_loss_is_no_float(monkeypatch):
+    monkeypatch.setattr(real, "HIDES_NOTHING", 0.0)
     far = GaussianLoss(scale=0.028, sensitivity=1.0).distribution()  # losses of 638 +- 36, and more
     assert far.infinity > 0.5
     assert far.epsilon_at(0.1) == math.inf

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from tacit.privacy import Guarantee, Unit
-from tacit.privacy.distribution import INTERVAL, LossDistribution
+from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss import (
     ApproximateLoss,
@@ -71,11 +71,10 @@ def test_the_sensitivity_of_one_row_less_does_not_dominate(loss):
 @pytest.mark.parametrize("rows", [1, 2, 3, 7])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_search_meets_the_closed_form_from_above(loss, rows, delta):
-    closed, found = (
-        loss.for_group(rows).distribution().epsilon_at(delta),
-        group_distribution(loss.distribution(), rows=rows).epsilon_at(delta),
-    )
-    assert closed - 1e-6 <= found <= closed + rows * INTERVAL  # at most one grid step a row
+    one = loss.distribution()
+    closed = loss.for_group(rows).distribution().epsilon_at(delta)
+    found = group_distribution(one, rows=rows).epsilon_at(delta)
+    assert closed * (1 - 1e-3) <= found <= closed + rows * one.interval  # at most one grid step a row
 
 
 def test_the_classical_bound_is_never_below():
@@ -122,7 +121,8 @@ def test_labels_randomized_one_by_one_compose_and_no_smaller_loss_dominates(rows
             / (1 + math.exp(0.7)) ** rows
         )  # two classes: the pair itself
         assert apart.privacy_loss.distribution().delta_at(epsilon) == pytest.approx(coins, abs=1e-6)
-        assert fewer.delta_at(epsilon) < coins  # control
+        if epsilon:  # at 0 the majority of two coins is one coin
+            assert fewer.delta_at(epsilon) < coins * 0.99  # control
     chained = one.for_group(rows=rows).privacy_loss
     assert apart.privacy_loss.epsilon_at(1e-3) <= chained.epsilon_at(1e-3) + 1e-6
     many = (ComposedLoss(parts=(loss,), times=30) for loss in (apart.privacy_loss, chained))

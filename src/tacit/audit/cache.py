@@ -27,7 +27,7 @@ __all__ = ["FindingCache", "Found", "default_folder"]
 _KEY = "key"
 Found = TypeVar("Found", bound=CheckedGuarantee)
 """What is kept: a finding about one release or several."""
-_MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounting", "duckdb", "torch", "opacus")
+_MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "duckdb", "torch", "opacus")
 
 
 def default_folder() -> Path:

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from tacit.privacy.errors import InvalidInput, UnitMismatch
 from tacit.privacy.loss import (
     ApproximateLoss,
     ComposedLoss,
     PrivacyLoss,
     PureLoss,
+    distribution_of,
     loss_from_json,
     loss_to_json,
 )
@@ -84,6 +88,35 @@ class Guarantee:
         if self.delta == 0:
             return PureLoss(epsilon=self.epsilon)
         return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def mu(self) -> float | None:
+        """The mu of Gaussian privacy that the loss has; None if none is known."""
+        return self.privacy_loss.mu
+
+    @property
+    def rho(self) -> float | None:
+        """The rho of zero-concentrated privacy that the loss has; None if none is known."""
+        return self.privacy_loss.rho
+
+    def least_false_negatives(self, false_positives: ArrayLike) -> NDArray[np.float64]:
+        """Return the trade-off curve: the rate at which every test with these false positives misses, at least.
+
+        A test looks at the release and says which of two neighbors it was made from.
+
+        References
+        ----------
+        Dong, Roth and Su (2022), Definition 2.1.
+
+        Examples
+        --------
+        >>> Guarantee(unit=Unit.LABEL, epsilon=1.0).least_false_negatives([0.0, 0.1, 0.5]).round(3).tolist()
+        [1.0, 0.728, 0.184]
+        """
+        from tacit.privacy.trade_off import trade_off_curve
+
+        curve = trade_off_curve(distribution_of(self.privacy_loss))
+        return curve(1 - np.asarray(false_positives, dtype=np.float64))
 
     def for_group(self, *, rows: int, apart: bool = False) -> Guarantee:
         """Return the guarantee for a person with ``rows`` units, computed on the mechanism's privacy loss.

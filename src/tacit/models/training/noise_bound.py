@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.leak.one_run_gaussian import is_refuted
-from tacit.models.points import Floats
-from tacit.privacy.distribution import LARGEST, LossDistribution
 from tacit.privacy.loss import SampledGaussianLoss, distribution_of
+from tacit.privacy.trade_off import trade_off_curve
 
-__all__ = ["epsilon_by_noise", "trade_off_curve"]
+__all__ = ["epsilon_by_noise"]
 
-_TANGENTS = 200
-_NEGLIGIBLE = 1e-6  # the curve below this probability is taken for 0
 _LESS, _MORE = 1 / 8, 64.0  # noise from this share of the stated to this multiple is tried
 _HALVINGS = 12  # of nine octaves: to 0.2%
 
@@ -54,25 +50,3 @@ def epsilon_by_noise(
         middle = (low + high) / 2
         low, high = (low, middle) if refuted(float(np.exp(middle))) else (middle, high)
     return replace(loss, noise=float(np.exp(high))).epsilon_at(delta)
-
-
-def trade_off_curve(distribution: LossDistribution) -> Callable[[Floats], Floats]:
-    """Return the least probability under one record of an event that has probability y under the other, from below.
-
-    g(y) is the largest of e^-epsilon (y - delta(epsilon)), 1 - delta(epsilon) - e^epsilon (1 - y) and 0 over a grid of
-    epsilon: a maximum of lines under the curve, so it is convex. For a pair that is its own mirror image.
-
-    References
-    ----------
-    Dong, Roth and Su (2022), Proposition 2.12.
-    """
-    epsilons = np.linspace(0.0, min(distribution.epsilon_at(_NEGLIGIBLE), LARGEST), _TANGENTS)
-    deltas = np.array([distribution.delta_at(epsilon) for epsilon in epsilons])
-    ratios = np.exp(epsilons)
-
-    def least(y: Floats) -> Floats:
-        hit = np.minimum(y, 1.0)[..., None]
-        found = np.maximum((hit - deltas) / ratios, 1 - deltas - ratios * (1 - hit))
-        return np.asarray(np.maximum(found.max(axis=-1), 0.0))
-
-    return least

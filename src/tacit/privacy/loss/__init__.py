@@ -4,7 +4,8 @@ from tacit.privacy.loss.base import PrivacyLoss, distribution_of
 from tacit.privacy.loss.composed import ComposedLoss
 from tacit.privacy.loss.discrete import DiscreteGaussianLoss, DiscreteLaplaceLoss
 from tacit.privacy.loss.files import loss_from_json, loss_to_json
-from tacit.privacy.loss.real import GaussianLoss, SampledGaussianLoss, sampled_step
+from tacit.privacy.loss.real import GaussianLoss
+from tacit.privacy.loss.sampled import SampledGaussianLoss, sampled_step
 from tacit.privacy.loss.worst import ApproximateLoss, PureLoss
 
 __all__ = [

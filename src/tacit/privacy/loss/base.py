@@ -15,6 +15,8 @@ __all__ = ["DistributionPrice", "PrivacyLoss", "Stated", "add_stated", "distribu
 Stated = tuple[Fraction, Fraction] | None
 """An exact epsilon and delta that were guaranteed; None if there is only a curve."""
 
+_LARGEST_PURE = 600.0
+
 
 @runtime_checkable
 class PrivacyLoss(Protocol):
@@ -31,6 +33,14 @@ class PrivacyLoss(Protocol):
     @property
     def stated(self) -> Stated:
         """An exact epsilon and delta that add up over releases; None if the loss is a whole curve."""
+
+    @property
+    def mu(self) -> float | None:
+        """The least mu known for which it is mu-Gaussian private; None if none is known."""
+
+    @property
+    def rho(self) -> float | None:
+        """The least rho known of zero-concentrated privacy; None if none is known."""
 
     def distribution(self) -> LossDistribution:
         """A distribution that dominates the mechanism's privacy loss."""
@@ -57,6 +67,20 @@ class DistributionPrice:
         """By default the pure epsilon and a delta of 0; None if there is no pure epsilon."""
         pure = self.pure_epsilon
         return None if math.isinf(pure) else (exact(pure), Fraction(0))
+
+    @property
+    def mu(self) -> float | None:
+        """2 Phi^-1(e^epsilon / (1 + e^epsilon)) of a pure epsilon, whose trade-off curve touches that of N(mu, 1)."""
+        from scipy.special import ndtri
+
+        pure = self.pure_epsilon
+        return -2 * float(ndtri(1 / (1 + math.exp(pure)))) * (1 + 1e-12) if pure < _LARGEST_PURE else None
+
+    @property
+    def rho(self) -> float | None:
+        """epsilon^2 / 2 of a pure epsilon (Bun and Steinke 2016, Proposition 1.4)."""
+        pure = self.pure_epsilon
+        return pure**2 / 2 if pure < _LARGEST_PURE else None
 
     def epsilon_at(self: PrivacyLoss, delta: float) -> float:
         """Return the least epsilon at ``delta``, rounded up; infinite if there is none."""

@@ -17,7 +17,6 @@ from tacit.privacy.rounding import check_count, exact, round_up
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteLaplaceLoss"]
 
-_FINE = 1e-6  # losses closer than this count as equal
 _HUGE = Fraction(10**100)
 _MOST = 1_000_000  # outcomes, or about so many: an array of them takes megabytes, not gigabytes
 
@@ -54,7 +53,7 @@ class DiscreteLaplaceLoss(DistributionPrice):
             return LossDistribution(0, np.zeros(1), 1.0)
         D, scale = self.sensitivity, float(self.scale)
         alpha = math.exp(-1 / scale)
-        block = max(1, math.floor(_FINE * scale / 2), D // _MOST)  # all of it as if at its first, of the largest loss
+        block = max(1, D // _MOST)  # all of it as if at its first, of the largest loss
         ends = np.append(np.arange(1, D, block, dtype=np.float64), D)
         inner = (np.exp(-ends[:-1] / scale) - np.exp(-ends[1:] / scale)) / (1 + alpha)
         losses = np.concatenate([[D], D - 2 * ends[:-1], [-D]]) / scale
@@ -83,6 +82,11 @@ class DiscreteGaussianLoss(DistributionPrice):
     def __post_init__(self) -> None:
         _check_noise(self)
 
+    @property
+    def rho(self) -> float:
+        """(sensitivity / scale)^2 / 2 (Canonne, Kamath and Steinke 2020, Theorem 4)."""
+        return float(self.sensitivity / self.scale) ** 2 / 2 * (1 + 1e-15)
+
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little."""
         if delta == 0:
@@ -99,16 +103,14 @@ class DiscreteGaussianLoss(DistributionPrice):
         if shift > LARGEST / 10:  # every loss is beyond the largest
             return LossDistribution(0, np.zeros(1), 1.0)
         D, scale = self.sensitivity, float(self.scale)
-        reach = math.ceil(9.6 * scale) + 1  # P(|X| > 9.6 scale) < 1e-20
-        # in scales: so that a block's losses differ by _FINE, within what an array holds and a sum by its middle allows
-        width = min(max(_FINE / float(shift), 20 / _MOST), 1e-4)
-        block = max(1, math.floor(width * scale))
+        reach = math.ceil(12.5 * scale) + 1  # P(|X| > 12.5 scale) < 1e-34
+        block = max(1, math.floor(25 * scale / _MOST))
         k = np.arange(-reach, reach + 1, block, dtype=np.float64)
         # a block is taken as if all of it were at its first outcome, which has the largest loss; within it
         # the sum over outcomes is block times the value in the middle, to a few parts in 10^8
         mass = np.exp(-((k + (block - 1) / 2) ** 2) / (2 * scale * scale))
         mass /= mass.sum()
-        return LossDistribution.from_atoms((D * D - 2 * k * D) / (2 * scale * scale), mass, infinity=1e-19)
+        return LossDistribution.from_atoms((D * D - 2 * k * D) / (2 * scale * scale), mass, infinity=1e-33)
 
 
 def _check_noise(loss: DiscreteLaplaceLoss | DiscreteGaussianLoss) -> None:

@@ -12,7 +12,8 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import PrivacyLoss
 from tacit.privacy.loss.composed import ComposedLoss
 from tacit.privacy.loss.discrete import DiscreteGaussianLoss, DiscreteLaplaceLoss
-from tacit.privacy.loss.real import GaussianLoss, SampledGaussianLoss
+from tacit.privacy.loss.real import GaussianLoss
+from tacit.privacy.loss.sampled import SampledGaussianLoss
 from tacit.privacy.loss.worst import ApproximateLoss, PureLoss
 
 __all__ = ["loss_from_json", "loss_to_json"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.privacy.distribution import INTERVAL, LARGEST, LossDistribution
+from tacit.privacy.distribution import LARGEST, LossDistribution
 
 __all__ = ["group_distribution"]
 
@@ -46,15 +46,16 @@ def group_distribution(one: LossDistribution, *, rows: int) -> LossDistribution:
 
 def _chain(first: LossDistribution, then: LossDistribution) -> LossDistribution:
     """One pair after the other: the bound at every point of the grid, at the best point of the grid between."""
-    near, far = _Tails(first), _Tails(then)
-    lower = max(near.lower + far.lower, -round(LARGEST / INTERVAL))
-    upper = min(near.upper + far.upper, round(LARGEST / INTERVAL))
+    h = max(first.interval, then.interval)
+    near, far = _Tails(first.on(h)), _Tails(then.on(h))
+    lower = max(near.lower + far.lower, -round(LARGEST / h))
+    upper = min(near.upper + far.upper, round(LARGEST / h))
     if lower > upper:  # every loss counts as infinite
         return LossDistribution(0, np.zeros(1), 1.0)
     points = np.arange(lower, upper + 1)
     between = _best_between(points, near, far)
-    deltas = near.delta(between) + np.exp(between * INTERVAL) * far.delta(points - between)
-    return _dominating(points, np.minimum(deltas, 1.0))
+    deltas = near.delta(between) + np.exp(between * h) * far.delta(points - between)
+    return _dominating(points, np.minimum(deltas, 1.0), h)
 
 
 class _Tails:
@@ -62,7 +63,8 @@ class _Tails:
 
     def __init__(self, pair: LossDistribution) -> None:
         self.lower, self.upper = pair.lower - 1, pair.lower + len(pair.masses) - 1
-        losses = (pair.lower + np.arange(len(pair.masses))) * INTERVAL
+        self._interval = pair.interval
+        losses = (pair.lower + np.arange(len(pair.masses))) * pair.interval
         self._p = np.append(np.cumsum(pair.masses[::-1])[::-1], 0.0) + pair.infinity
         self._q = np.append(np.cumsum((pair.masses * np.exp(-losses))[::-1])[::-1], 0.0)
 
@@ -73,7 +75,7 @@ class _Tails:
         return np.asarray(self._q[np.clip(points - self.lower, 0, len(self._q) - 1)])
 
     def delta(self, points: NDArray[np.int64]) -> Array:
-        return np.asarray(np.maximum(self.p(points) - np.exp(points * INTERVAL) * self.q(points), 0.0))
+        return np.asarray(np.maximum(self.p(points) - np.exp(points * self._interval) * self.q(points), 0.0))
 
 
 def _best_between(points: NDArray[np.int64], near: _Tails, far: _Tails) -> NDArray[np.int64]:
@@ -91,14 +93,14 @@ def _best_between(points: NDArray[np.int64], near: _Tails, far: _Tails) -> NDArr
     return low
 
 
-def _dominating(points: NDArray[np.int64], deltas: Array) -> LossDistribution:
+def _dominating(points: NDArray[np.int64], deltas: Array, interval: float) -> LossDistribution:
     """The pair whose curve joins these points by lines in e^epsilon, on or above every convex curve below them."""
     from scipy.optimize import isotonic_regression  # half a second of import that one row per person does not need
 
-    odds = np.append(0.0, np.exp(points * INTERVAL))
+    odds = np.append(0.0, np.exp(points * interval))
     falls = -np.diff(np.append(1.0, deltas)) / np.diff(odds)  # Q(loss > epsilon) between two points
     falls = isotonic_regression(falls, weights=np.diff(odds), increasing=False).x  # makes the joined curve convex
     falls = np.append(np.clip(falls, 0.0, 1.0), 0.0)
     masses = (falls[:-1] - falls[1:]) * odds[1:]
     infinity = float(deltas[-1])
-    return LossDistribution(int(points[0]), np.maximum(masses, 0.0), infinity).trimmed()
+    return LossDistribution(int(points[0]), np.maximum(masses, 0.0), infinity, interval).trimmed()
