@@ -272,10 +272,6 @@ def bad_inputs():
         "too_large": ({**good, **noise, "sizes": SizeRule(least=1000)}, "no bag would have 1000 rows or more"),
         "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
         "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
-        "shares": (
-            {**good, "noise": LaplaceTotalsNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
-            "shares must be one for each of 1 partitions",
-        ),
         "delta": ({**good, **noise, "noise": GaussianTotalsNoise(epsilon=0.5, delta=0.01)}, "delta must be below 1/"),
     }
 

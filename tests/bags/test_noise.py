@@ -22,7 +22,6 @@ from tacit.bags.mechanisms.noise import (
     GaussianTotalsNoise,
     LaplaceTotalsNoise,
     TotalsQuery,
-    check_shares,
 )
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import TotalsCuration
@@ -129,7 +128,7 @@ def test_no_release_is_likelier_than_epsilon_allows(loss, sets, sizes):
 @pytest.mark.parametrize("loss", ["cross_entropy", "poisson"])
 def test_other_losses_reach_epsilon_too(loss):
     given, values = LOSSES[loss]
-    noise = LaplaceTotalsNoise(epsilon=0.7, shares=(1, 3))
+    noise = LaplaceTotalsNoise(epsilon=0.7)
     calibrated = plan(given, SETS["two"], noise=noise).calibrate()
     worst = worst_ratio(given, values, SETS["two"], samplers=calibrated.samplers, noise=noise, rows=3)
     assert worst <= 0.7 + EXACT
@@ -313,15 +312,13 @@ def test_the_guarantee_of_a_release_composes_no_worse_than_it_says():
         (lambda: LaplaceTotalsNoise(epsilon=-1.0), "epsilon must be a finite number > 0, got -1.0"),
         (lambda: LaplaceTotalsNoise(epsilon=float("nan")), "epsilon must be a finite number > 0, got nan"),
         (lambda: GaussianTotalsNoise(epsilon=1.0, delta=0.0), "delta must be in"),
-        (lambda: LaplaceTotalsNoise(epsilon=1.0, shares=(1, 0)), "shares must be finite numbers > 0"),
-        (lambda: check_shares((1, 2), partitions=3), "shares must be one for each of 3 partitions, got 2"),
         (lambda: public_grid(SquaredLoss()), "needs declared labels"),
         (
             lambda: GridStatistic(loss=LogisticLoss(), grid=replace(public_grid(LogisticLoss()), step=Fraction(1, 10))),
             "power of two",
         ),
     ],
-    ids=["negative", "nan", "delta", "zero_share", "shares", "range", "step"],
+    ids=["negative", "nan", "delta", "range", "step"],
 )
 def test_bad_budgets_are_refused(make, message):
     with pytest.raises(InvalidInput, match=message):

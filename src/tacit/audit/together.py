@@ -18,7 +18,7 @@ from tacit.audit.source import AuditedTable
 from tacit.audit.split import shuffle_rows
 from tacit.audit.total import compose_for_label
 from tacit.leak import LabelBeliefs
-from tacit.leak.prior import feature_prior, temper_prior
+from tacit.leak.prior import calibrated_prior
 from tacit.privacy.guarantee import NoGuarantee
 
 __all__ = ["attack_together", "reason_apart"]
@@ -114,7 +114,7 @@ def _beliefs_before(source: AuditedTable) -> NDArray[np.float64]:
     shares = np.tile(np.bincount(source.codes) / source.rows, (source.rows, 1))
     if not source.encoder.rules:
         return shares
-    told = temper_prior(feature_prior(source.X, source.codes, classes=len(source.classes)), source.codes)
+    told = calibrated_prior(source.X, source.codes, classes=len(source.classes))
     better = (told.argmax(axis=1) == source.codes).mean() > shares[0].max()
     return _possible(told) if better else shares
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["doubt_of", "feature_prior", "temper_prior"]
+__all__ = ["calibrated_prior", "doubt_of", "feature_prior", "out_of_fold", "temper_prior"]
 
 _MANY = 100  # rows for each distinct feature row, on average, from which equal rows are counted and not modeled
 _FOLDS, _TREES = 5, 100
@@ -69,13 +69,36 @@ def doubt_of(prior: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(best[:, 1] / best.sum(axis=1))
 
 
-def _by_forest(features: NDArray[np.float64], codes: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
-    from sklearn.ensemble import RandomForestClassifier
+def calibrated_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
+    """Return :func:`feature_prior`, calibrated: what an attacker believes before any release."""
+    return temper_prior(feature_prior(features, labels, classes=classes), labels)
+
+
+def out_of_fold(
+    features: NDArray[np.float64],
+    labels: NDArray[Any],
+    *,
+    classes: int,
+    learner: Any,  # noqa: ANN401
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return P(label | features) of every row from copies of ``learner`` that have not seen its label."""
+    from sklearn.base import clone
     from sklearn.model_selection import KFold
 
-    prior = np.zeros((len(codes), classes))
-    folds = KFold(min(_FOLDS, len(codes)), shuffle=True, random_state=0)
+    prior = np.zeros((len(labels), classes))
+    folds = KFold(min(_FOLDS, len(labels)), shuffle=True, random_state=seed)
     for seen, unseen in folds.split(features):
-        forest = RandomForestClassifier(_TREES, min_samples_leaf=2, random_state=0).fit(features[seen], codes[seen])
-        prior[np.ix_(unseen, forest.classes_)] = forest.predict_proba(features[unseen])
+        if (labels[seen] == labels[seen][0]).all():  # a rare label in one fold alone
+            prior[unseen, labels[seen][0]] = 1.0
+            continue
+        fitted = clone(learner).fit(features[seen], labels[seen])
+        prior[np.ix_(unseen, fitted.classes_)] = fitted.predict_proba(features[unseen])
     return prior
+
+
+def _by_forest(features: NDArray[np.float64], codes: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
+    from sklearn.ensemble import RandomForestClassifier
+
+    forest = RandomForestClassifier(_TREES, min_samples_leaf=2, random_state=0)
+    return out_of_fold(features, codes, classes=classes, learner=forest, seed=0)

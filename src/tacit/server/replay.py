@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak.prior import feature_prior, temper_prior
+from tacit.leak.prior import calibrated_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, attack_final_score
@@ -173,4 +173,4 @@ def prior_of(board: CompetitionBoard) -> NDArray[np.float64]:
     if not np.isin(codes, np.arange(classes)).all():
         raise InvalidInput("must be classes for an attack to be replayed: these are numbers of a range", field="labels")
     labels = codes.astype(np.int64)
-    return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
+    return calibrated_prior(board.matrix, labels, classes=classes)

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.model_selection import KFold
 
 from tacit.data import Encoder, open_table, read_rows
+from tacit.leak.prior import out_of_fold
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["prior_from_features"]
 
-_FOLDS = 5
+_LEAST_ROWS = 5  # one for each fold
 
 
 def prior_from_features(
@@ -57,15 +56,9 @@ def prior_from_features(
     X = encoder.encode(rows) if encoder.rules else np.zeros((rows.num_rows, 1))  # ids say nothing of other rows
     if len(X) != len(y):
         raise InvalidInput(f"must be one for each of {len(X)} rows, got {len(y)}", field="labels")
-    if len(y) < _FOLDS:
-        raise InvalidInput(f"must have at least {_FOLDS} rows, for models of the others, got {len(y)}", field="data")
+    if len(y) < _LEAST_ROWS:
+        raise InvalidInput(
+            f"must have at least {_LEAST_ROWS} rows, for models of the others, got {len(y)}", field="data"
+        )
     learner = HistGradientBoostingClassifier(max_iter=100) if model is None else model
-    prior = np.zeros((len(y), classes))
-    splits = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
-    for seen, unseen in splits.split(X):
-        if (y[seen] == y[seen][0]).all():  # a rare label in one fold alone
-            prior[unseen, y[seen][0]] = 1.0
-            continue
-        fitted = clone(learner).fit(X[seen], y[seen])
-        prior[np.ix_(unseen, fitted.classes_)] = fitted.predict_proba(X[unseen])
-    return prior
+    return out_of_fold(X, y, classes=classes, learner=learner, seed=int(rng.integers(2**31)))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
-from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import ComposedLoss, PrivacyLoss
 from tacit.privacy.noise import DiscreteGaussian, DiscreteLaplace, gaussian_scale, zcdp_epsilon, zcdp_rho
@@ -21,7 +20,6 @@ __all__ = [
     "LaplaceTotalsNoise",
     "TotalsNoise",
     "TotalsQuery",
-    "check_shares",
     "noise_of_budget",
 ]
 
@@ -73,24 +71,6 @@ class CalibratedNoise:
         return one.for_group(rows=rows)
 
 
-@runtime_checkable
-class TotalsNoise(Protocol):
-    """Discrete noise for totals, with its budget."""
-
-    @property
-    def name(self) -> str:
-        """The name of the mechanism, as releases show it."""
-
-    @property
-    def shares(self) -> tuple[float, ...] | None:
-        """How the budget is split over partitions; None for equally."""
-
-    def __hash__(self) -> int: ...
-
-    def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
-        """Return the noise of each query, and the guarantee for all of them."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceTotalsNoise:
     """Discrete Laplace noise of pure epsilon: scale L1/(share epsilon) steps on every entry of a query.
@@ -102,8 +82,6 @@ class LaplaceTotalsNoise:
     ----------
     epsilon
         For the whole release.
-    shares
-        Which part of epsilon each partition gets: positive numbers, scaled to add up to 1; None for equal parts.
 
     References
     ----------
@@ -119,11 +97,9 @@ class LaplaceTotalsNoise:
     name: ClassVar[str] = "discrete_laplace"
 
     epsilon: float
-    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        check_shares(self.shares)
 
     def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
@@ -146,8 +122,6 @@ class GaussianTotalsNoise:
     ----------
     epsilon, delta
         For the whole release; a delta of 1/rows or more is rejected where the rows are known.
-    shares
-        Which part of the squared precision each partition gets; None for equal parts.
 
     References
     ----------
@@ -158,12 +132,10 @@ class GaussianTotalsNoise:
 
     epsilon: float
     delta: float
-    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "delta", check_delta(self.delta, zero=False))
-        check_shares(self.shares)
 
     def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
@@ -197,21 +169,13 @@ class GaussianTotalsNoise:
         return CalibratedNoise(samplers=made, guarantee=guarantee, cover=_cover(made, queries))
 
 
-def noise_of_budget(epsilon: float, *, delta: float) -> LaplaceTotalsNoise | GaussianTotalsNoise:
+TotalsNoise = LaplaceTotalsNoise | GaussianTotalsNoise
+"""Discrete noise for totals, with its budget."""
+
+
+def noise_of_budget(epsilon: float, *, delta: float) -> TotalsNoise:
     """Return Gaussian noise where the budget has a delta, else Laplace noise."""
     return GaussianTotalsNoise(epsilon=epsilon, delta=delta) if delta else LaplaceTotalsNoise(epsilon=epsilon)
-
-
-def check_shares(shares: Sequence[float] | None, *, partitions: int | None = None) -> tuple[Fraction, ...] | None:
-    """Return the shares as fractions of 1, equal ones where None is given and the number of partitions is known."""
-    if shares is None:
-        return None if partitions is None else (Fraction(1, partitions),) * partitions
-    if not all(math.isfinite(share) and share > 0 for share in shares):
-        raise InvalidInput(f"must be finite numbers > 0, one for each partition, got {list(shares)}", field="shares")
-    if partitions is not None and len(shares) != partitions:
-        raise InvalidInput(f"must be one for each of {partitions} partitions, got {len(shares)}", field="shares")
-    total = sum((exact(share) for share in shares), Fraction(0))
-    return tuple(exact(share) / total for share in shares)
 
 
 def _gaussians(queries: Sequence[TotalsQuery], s: float) -> tuple[DiscreteGaussian, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.bags.mechanisms.domain import fill_domain
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic
-from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery, check_shares
+from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery
 from tacit.bags.mechanisms.sizes import Regrouping, SizeRule
 from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
@@ -47,17 +47,12 @@ class TotalsCuration:
     @property
     def queries(self) -> list[TotalsQuery]:
         """What one unit moves: the sums of each partition and, for records, before them its counts."""
-        shares = check_shares(None if self.noise is None else self.noise.shares, partitions=self.partitions) or ()
+        share = Fraction(1, self.partitions)
         if self.unit is Unit.LABEL:
-            return [TotalsQuery(moves=self.measure.label_moves, share=share) for share in shares]
-        return [
-            query
-            for share in shares
-            for query in (
-                TotalsQuery(moves=((1, 1),), share=share * _COUNT_SHARE),
-                TotalsQuery(moves=self.measure.record_moves, share=share * (1 - _COUNT_SHARE)),
-            )
-        ]
+            return [TotalsQuery(moves=self.measure.label_moves, share=share)] * self.partitions
+        counts = TotalsQuery(moves=((1, 1),), share=share * _COUNT_SHARE)
+        sums = TotalsQuery(moves=self.measure.record_moves, share=share * (1 - _COUNT_SHARE))
+        return [counts, sums] * self.partitions
 
     def calibrate(self) -> CalibratedNoise | None:
         """Return the noise of every query and the guarantee of all; None if totals are exact."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Encoder, open_table, read_rows
-from tacit.leak.prior import feature_prior, temper_prior
+from tacit.leak.prior import calibrated_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.releases.label_table import LabelTable
 
@@ -39,5 +39,5 @@ def beliefs_from_rows(
     encoder = Encoder.fitted(rows, [name for name in rows.column_names if name not in labels.table.column_names])
     if not encoder.rules:
         return shares
-    told = temper_prior(feature_prior(encoder.scaled(rows), codes, classes=classes), codes)
+    told = calibrated_prior(encoder.scaled(rows), codes, classes=classes)
     return told if (told.argmax(axis=1) == codes).mean() > shares[0].max() else shares
