@@ -291,8 +291,8 @@ def test_float32_clips_at_its_own_epsilon():
 @pytest.mark.parametrize(
     ("predictions", "labels", "message"),
     [
-        ([0.5], [2], "labels must be integers in 0..1, got 2 at row 0"),
-        ([0.5], [0.5], "labels must be integers in 0..1, got 0.5 at row 0"),
+        ([0.5], [2], "labels must be integers in 0..1, the one at row 0 is not"),
+        ([0.5], [0.5], "labels must be integers in 0..1, the one at row 0 is not"),
         ([0.5, 0.5], [1], "labels must be one for each of the 2 prediction rows, got 1"),
         ([], [], "predictions must have at least one row"),
         ([1.5], [1], r"predictions must be probabilities in \[0, 1\], got 1.5"),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tacit.labels.learners.released import ReleasedLabels
 from tacit.labels.learners.terms import assuming
-from tacit.labels.learners.validate import AccuracyEstimate, released_accuracy
+from tacit.labels.learners.validate import estimate_accuracy, released_accuracy
 from tacit.labels.releases.release import Release
+from tacit.leak.performance import MetricEstimate
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 
@@ -27,11 +27,12 @@ class ChosenLearner:
 
     model: Any
     place: int
-    scores: tuple[AccuracyEstimate, ...]
+    scores: tuple[MetricEstimate, ...]
     guarantee: AnyGuarantee
 
     def __str__(self) -> str:
-        return f"number {self.place + 1} of {len(self.scores)}, accuracy {self.scores[self.place]}, {self.guarantee}"
+        score = self.scores[self.place]
+        return f"number {self.place + 1} of {len(self.scores)}, accuracy {score:.3f}, {self.guarantee}"
 
 
 def choose_learner(
@@ -78,7 +79,8 @@ def choose_learner(
             model = clone(learner).fit(rows[kept], labels[kept])
             scores.append(released_accuracy(model.predict(rows[held]), labels[held].release))
         else:
-            scores.append(_by_clean(clone(learner).fit(rows, labels).predict(clean[0]), np.asarray(clean[1])))
+            predicted = clone(learner).fit(rows, labels).predict(clean[0])
+            scores.append(estimate_accuracy((np.asarray(predicted) == np.asarray(clean[1])).astype(np.float64)))
     if clean is not None:
         judges = len(np.asarray(clean[1]))
         assumed = [f"{judges} clean validation labels chose the model, and are outside this guarantee"]
@@ -86,8 +88,3 @@ def choose_learner(
     model = clone(learners[place]).fit(rows, release)
     model.guarantee_ = assuming(model.guarantee_, *assumed)
     return ChosenLearner(model=model, place=place, scores=tuple(scores), guarantee=model.guarantee_)
-
-
-def _by_clean(predicted: ArrayLike, truth: NDArray[Any]) -> AccuracyEstimate:
-    right = float(np.mean(np.asarray(predicted) == truth))
-    return AccuracyEstimate(value=right, standard_error=math.sqrt(right * (1 - right) / len(truth)))

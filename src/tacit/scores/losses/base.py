@@ -126,7 +126,7 @@ class InvertibleLoss(ABC):
 
 
 def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) -> NDArray[np.int64]:
-    """Return labels as integers, or raise if they are not integers in 0..classes-1, one for each row."""
+    """Return labels as integers, or raise without revealing one unless they are in 0..classes-1, one for each row."""
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise InvalidInput(f"must be a non-empty list of one label per row, got shape {given.shape}", field="labels")
@@ -134,8 +134,9 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
         raise InvalidInput(f"must be one for each of the {rows} prediction rows, got {len(given)}", field="labels")
     good = np.isin(given, np.arange(classes))
     if not good.all():
-        where = int(np.argmin(good))
-        raise InvalidInput(f"must be integers in 0..{classes - 1}, got {given[where]} at row {where}", field="labels")
+        raise InvalidInput(
+            f"must be integers in 0..{classes - 1}, the one at row {int(np.argmin(good))} is not", field="labels"
+        )
     return given.astype(np.int64)
 
 

@@ -117,9 +117,9 @@ class Metric(ABC):
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
         """Return the host's labels, or raise an error that names a row and never a label."""
-        from tacit.scores.metrics.checking import class_labels
+        from tacit.scores.losses import check_labels
 
-        return class_labels(labels, classes=self.classes)
+        return check_labels(labels, classes=self.classes)
 
     def measure(self, labels: ArrayLike, predictions: ArrayLike) -> Measurement:
         """Return the exact score, hidden; only a policy turns it into an answer."""

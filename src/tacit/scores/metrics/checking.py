@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
-    "class_labels",
     "class_predictions",
     "finite",
     "finite_labels",
@@ -21,19 +20,6 @@ Numbers = NDArray[np.float64]
 
 _TINY = 2.0**-300
 _SUM = (1e-9, 0.05)  # a row of probabilities this far from 1 is accepted, and is divided by its sum
-
-
-def class_labels(labels: ArrayLike, *, classes: int) -> NDArray[np.int64]:
-    """Return labels in 0..classes-1, or raise without revealing one."""
-    given = np.asarray(labels)
-    if given.ndim != 1 or not given.size:
-        raise InvalidInput(f"must be a non-empty list of one label per row, got shape {given.shape}", field="labels")
-    good = np.isin(given, np.arange(classes))
-    if not good.all():
-        raise InvalidInput(
-            f"must be integers in 0..{classes - 1}, the one at row {int(np.argmin(good))} is not", field="labels"
-        )
-    return given.astype(np.int64)
 
 
 def number_labels(labels: ArrayLike, *, lower: float, upper: float) -> Numbers:

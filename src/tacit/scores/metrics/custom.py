@@ -115,9 +115,10 @@ class CustomMetric(Choice, Metric):
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
         """Return classes, or numbers where ``classes`` is 0."""
-        from tacit.scores.metrics.checking import class_labels, finite_labels
+        from tacit.scores.losses import check_labels
+        from tacit.scores.metrics.checking import finite_labels
 
-        return class_labels(labels, classes=self.classes) if self.classes else finite_labels(labels)
+        return check_labels(labels, classes=self.classes) if self.classes else finite_labels(labels)
 
     def sensitivity(self, rows: int) -> float | None:
         """Return the host's bound."""
