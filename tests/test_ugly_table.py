@@ -147,7 +147,6 @@ KINDS = {
     "nested": pa.array([[k % 2] for k in range(60)]),
     "day": pa.array([k % 3 for k in range(60)], pa.date32()),
     "key": pa.array([b"0", b"1"] * 30),
-    "beyond": pa.array([2**63 + k % 3 for k in range(60)], pa.uint64()),
 }
 
 
@@ -161,6 +160,20 @@ def test_a_refused_label_is_named(folder, label, surface):
     said = call(f"{command} {'' if surface == 'init' else '--epsilon 1'}", code=2)["error"]
     assert repr(label) in said
     assert any(word in said for word in ("text", "make a column of that value", "totals")), said
+
+
+def test_a_column_called_id_and_integers_of_64_bits(folder):
+    """The id is no part of a submission; hashes are keys of bags and classes like words."""
+    kinds = {"id": range(240), "age": [20 + k * 7 % 50 for k in range(240)], "ill": [k * 7 % 3 % 2 for k in range(240)]}
+    hashes = pa.array([2**63 + k % 3 for k in range(240)], pa.uint64())
+    pq.write_table(pa.table({**kinds, "hash": hashes, "site": [k % 4 for k in range(240)]}), "hashes.parquet")
+    for label, surfaces in (("ill", ["bags", "scores"]), ("hash", ["labels"])):
+        made = call(f"tacit init hashes.parquet --label {label} --out hashes.toml --force")
+        assert ["id", label] == [*made["left_out"], made["label"]]
+        result = run_audit(replace(read_plan("hashes.toml"), epsilons=()).only(surfaces), seed=5)
+        assert not result.skipped
+        for command in (one for finding in result.findings for one in finding.commands):
+            assert call(command)
 
 
 def test_numbers_and_words_are_classes_together(folder):

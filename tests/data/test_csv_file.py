@@ -101,8 +101,10 @@ NOT_A_TABLE = {
         "a,y\n1,2\n1,2,3\n",
         r"is not a table: line 3 has 3 fields and the header has 2 \(split by ','\)$",
     ),
-    "a short row": ("a,y\n1,2\n3\n", "is not a table: line 3 has 1 fields and the header has 2"),
-    "an open quote": ('a,y\n1,"2\n', "is not a table: "),
+    "a short row": ("a,y\n1,2\n3\n", r"is not a table: line 3 has 1 field and the header has 2 \(split by"),
+    "an open quote": ('a,y\n1,2\n3,"4\n5,6\n', "is not a table: line 3 opens a quote that is never closed$"),
+    "a title": ("Report of 2025\n\na,y\n1,2\n", r"is not a table: line 3 .* \(split by ','\); the first line must be"),
+    "a comment": ("# of 2025\na,y\n1,2\n", r"is not a table: line 2 .* \(split by ','\); the first line must be"),
 }
 
 
@@ -113,6 +115,13 @@ def test_not_a_table_is_one_sentence(write, case):
     with pytest.raises(InvalidInput, match=rf"t\.csv {sentence}") as caught:
         open_table(path)
     assert "\n" not in str(caught.value)
+
+
+def test_the_delimiter_that_excel_states_and_mixed_line_ends(write):
+    assert rows_of(write("sep=;\nx;y, z\n1;a\n2;b\n")) == {"x": [1, 2], "y, z": ["a", "b"]}
+    mixed = 'x,y\r\n1,a\n2,"b\n c"\r\n3,d\n'
+    for text in (mixed, gzip.compress(mixed.encode())):
+        assert rows_of(write(text)) == {"x": [1, 2, 3], "y": ["a", "b\n c", "d"]}
 
 
 def test_brackets_in_a_header_are_not_json(write):

@@ -1,6 +1,8 @@
 """Every kind of source gives the same lazy table, in the same order, or one sentence."""
 
+import datetime
 import errno
+import gzip
 import os
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from tacit.data import as_ibis, open_table
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.connection import connection
 from tacit.privacy.errors import InvalidInput
 
@@ -248,6 +250,51 @@ def test_bad_file_is_one_sentence(tmp_path, name):
     with pytest.raises(InvalidInput, match=f"{name} {sentence}") as caught:
         open_table(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_small_file_that_is_enormous_in_memory_is_refused_unread(tmp_path):
+    rows, zipped = tmp_path / "rows.parquet", tmp_path / "t.csv.gz"
+    pyarrow.parquet.write_table(pa.table({"y": np.ones(12_000_000, dtype=np.int8)}), rows)
+    whole = gzip.compress(b"x,y\n" + b"1,2\n" * 5_000_000)
+    zipped.write_bytes(whole[:-4] + (300_000_000).to_bytes(4, "little"))  # the size that it states
+    for path in (rows, zipped):
+        assert path.stat().st_size < 100_000
+        with pytest.raises(InvalidInput, match=rf"{path.name} .* bytes.*, too few to tell"):
+            open_table(path)
+
+
+def test_json_lines_may_be_gzipped(tmp_path):
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"x": 3, "y": "a"}\n{"x": 4, "y": "b"}\n'))
+    assert read_rows(open_table(path)).to_pydict() == {"x": [3, 4], "y": ["a", "b"]}
+
+
+def excel(path, *rows):
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def test_an_excel_column_of_several_types_is_text_or_what_it_means(tmp_path):
+    day = datetime.datetime(2020, 1, 31)
+    rows = ["age", "code", "seen"], [31, "x", day], ["unknown", 2, "-"], [2.5, None, day]
+    meant = {"age": [31, None, 2.5], "code": ["x", "2", None], "seen": [day, None, day]}
+    assert read_rows(open_table(excel(tmp_path / "t.xlsx", *rows))).to_pydict() == meant
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["Report"], [], ["a", "b", "y"], [1, 2, 3]], "must have its header in the first row, which names 1 of 3 col"),
+        ([["a", "b"]], "has no rows; a table needs at least one"),
+        ([], "has no named columns; a table needs at least one"),
+    ],
+)
+def test_an_excel_file_that_is_no_table_is_one_sentence(tmp_path, rows, said):
+    with pytest.raises(InvalidInput, match=rf"t\.xlsx {said}"):
+        open_table(excel(tmp_path / "t.xlsx", *rows))
 
 
 def run(program, *arguments):

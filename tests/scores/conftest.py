@@ -39,6 +39,7 @@ def folder(tmp_path, monkeypatch, arrays):
     order = np.random.default_rng(1).permutation(ROWS)
     write_csv(tmp_path / "truth.csv", ill=WORDS[y])
     write_csv(tmp_path / "named.csv", id=np.arange(ROWS), ill=WORDS[y])
+    write_csv(tmp_path / "again.csv", id=np.arange(ROWS) // 2, ill=WORDS[y])
     write_csv(tmp_path / "kinds.csv", kind=KINDS[arrays["kind"]], x=y)
     write_csv(tmp_path / "numbers.csv", days=good)
     write_csv(tmp_path / "good.csv", p=good)

@@ -283,6 +283,7 @@ def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):
     [
         ("named.csv --label ill --data good.csv", "named.csv has a column id and good.csv has none"),
         ("named.csv --label ill --data twice.csv", "twice.csv must have a different id in each row"),
+        ("again.csv --label ill --data named.csv", "again.csv must have a different id in each row"),
         (
             "named.csv --label ill --data others.csv",
             "others.csv must have a row with the id '0' of named.csv, got none",

@@ -64,7 +64,10 @@ def _with_room(plan: Any, models: int) -> Any:  # noqa: ANN401
 def _scores(step: PlannedRelease, plan: Any, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:  # noqa: ANN401
     from tacit import scores
 
-    return [float(score) for score in scores.protect(step.source.table, plan, data=models, rng=rng).scores]
+    table, needed = step.source.table, (plan.label, plan.person)
+    if "id" in table.column_names and "id" not in needed:  # which submissions would have to repeat
+        table = table.drop_columns("id")
+    return [float(score) for score in scores.protect(table, plan, data=models, rng=rng).scores]
 
 
 def _tau(exact: list[float], shown: list[float]) -> float:

@@ -11,16 +11,18 @@ import re
 import tempfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import duckdb
 
 from tacit.data.connection import connection, private_folder
 from tacit.data.names import check_names
+from tacit.data.packed import check_unpacked
 from tacit.data.view import TableView, literal
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.words import counted
 
 __all__ = ["ACCEPTED", "MISSING_WORDS", "TYPES", "fault", "read_csv_file"]
 
@@ -34,7 +36,9 @@ _OTHER_TEXT = {"JSON": re.compile(r'\s*[\[{]\s*["{\[\]}\d-]'), "markup": re.comp
 _DATABASES = {"sqlite": b"SQLite format 3\0", "duckdb": b"DUCK"}
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECIMALS = re.compile(r'(?:^|[;\t|"])[+-]?\d+([.,])\d+(?=[;\t|"\r\n])', re.MULTILINE)
+_STATED = re.compile(r"sep=([,;|\t])\r?\n", re.IGNORECASE)
 _HEAD = 1 << 16
+_START, _SHRUNK = 1 << 24, 50  # of a gzip file: text shrinks less
 
 
 def read_csv_file(path: Path) -> TableView:
@@ -46,42 +50,80 @@ def read_csv_file(path: Path) -> TableView:
     which Excel and older systems write western languages.
     """
     zipped = _is_gzip(path)
+    if zipped:
+        check_unpacked(path, unpacked=_unpacked_size(path))
     text, is_utf8 = _read_head(path, zipped=zipped)
-    header, delimiter = _split_header(text)
+    stated = _STATED.match(text)  # Excel writes the delimiter so, above the header
+    header, delimiter = _split_header(text) if stated is None else _header_after(text[stated.end() :], stated[1])
     check_names(filter(None, map(str.strip, header)), source=str(path))
     dialect: dict[str, Any] = {
         "header": True,
         "delim": delimiter,
         "quote": '"',
         "escape": '"',
-        "skip": 0,
+        "skip": 0 if stated is None else 1,
+        "comment": "",
         "nullstr": MISSING_WORDS,
         "decimal_separator": _decimal_separator(text, delimiter),
         "compression": "gzip" if zipped else "none",
     }
     if is_utf8:
         return _read_utf8(path, dialect, name=path)
-    return _read_utf8(_as_utf8(path, zipped=zipped), {**dialect, "compression": "none"}, name=path)
+    in_utf8 = _copied(path, dialect, lambda line: _decode_western(line).encode())
+    return _read_utf8(in_utf8, {**dialect, "compression": "none"}, name=path)
 
 
 def _read_utf8(path: Path, dialect: dict[str, Any], *, name: Path) -> TableView:
-    pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
-    settled = {**dialect, **_settle_types(pattern, path, dialect, name=name), "auto_detect": False}
-    return TableView.of_query(f"FROM read_csv({literal(pattern)}, {_arguments(settled)})")
+    try:
+        settled = {**dialect, **_settle_types(path, dialect, name=name), "auto_detect": False}
+    except InvalidInput:
+        if not _mixes_line_ends(path, dialect):
+            raise
+        plain = _copied(path, dialect, lambda line: line.replace(b"\r\n", b"\n"))
+        return _read_utf8(plain, {**dialect, "compression": "none"}, name=name)
+    return TableView.of_query(f"FROM read_csv({_pattern(path)}, {_arguments(settled)})")
 
 
-def _as_utf8(path: Path, *, zipped: bool) -> Path:
-    """Return a copy in UTF-8 that only this user can read, kept until the process ends."""
+def _pattern(path: Path) -> str:
+    """Return a path as DuckDB reads it: it takes *, ? and [ in a name for a pattern."""
+    return literal(glob.escape(str(path)))
+
+
+def _copied(path: Path, dialect: dict[str, Any], changed: Callable[[bytes], bytes]) -> Path:
+    """Return a copy with changed lines that only this user can read, kept until the process ends."""
     handle, name = tempfile.mkstemp(dir=private_folder().name)
-    with gzip.open(path) if zipped else path.open("rb") as file, os.fdopen(handle, "wb") as copy:
+    with _opened(path, dialect) as file, os.fdopen(handle, "wb") as copy:
         for line in file:
-            copy.write(_decode_western(line).encode())
+            copy.write(changed(line))
     return Path(name)
+
+
+def _opened(path: Path, dialect: dict[str, Any]) -> IO[bytes]:
+    return gzip.open(path) if dialect["compression"] == "gzip" else path.open("rb")  # type: ignore[return-value]
+
+
+def _mixes_line_ends(path: Path, dialect: dict[str, Any]) -> bool:
+    """Return whether some lines end as on Windows and some do not, which DuckDB refuses."""
+    with _opened(path, dialect) as file:
+        return len({line.endswith(b"\r\n") for line in file if line.endswith(b"\n")}) > 1
 
 
 def _is_gzip(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(2) == b"\x1f\x8b"
+
+
+def _unpacked_size(path: Path) -> int:
+    """Return the size that a gzip file ends with, or of its start where that shrank as text does."""
+    with path.open("rb") as file, gzip.open(file) as unpacked:
+        try:
+            start = len(unpacked.read(_START))
+        except (OSError, EOFError, zlib.error):
+            return 0  # whatever reads it next says so
+        if start < _SHRUNK * file.tell():
+            return start
+        file.seek(path.stat().st_size - 4)
+        return int.from_bytes(file.read(4), "little")
 
 
 def _read_head(path: Path, *, zipped: bool) -> tuple[str, bool]:
@@ -111,6 +153,10 @@ def _split_header(text: str) -> tuple[list[str], str]:
     return splits[delimiter], delimiter
 
 
+def _header_after(text: str, delimiter: str) -> tuple[list[str], str]:
+    return next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), []), delimiter
+
+
 def _decimal_separator(text: str, delimiter: str) -> str:
     """Return a comma if the first numbers with decimals have one, and no number has a point."""
     return "," if delimiter != "," and {found[1] for found in _DECIMALS.finditer(text)} == {","} else "."
@@ -132,31 +178,41 @@ def _decode_western(text: bytes) -> str:
         return text.decode("latin-1")
 
 
-def _settle_types(pattern: str, path: Path, dialect: dict[str, Any], *, name: Path) -> dict[str, dict[str, str] | str]:
+def _settle_types(path: Path, dialect: dict[str, Any], *, name: Path) -> dict[str, dict[str, str] | str]:
     options = dialect | {"sample_size": -1, "auto_type_candidates": TYPES}
     try:
-        found = connection().execute(f"FROM sniff_csv({literal(pattern)}, {_arguments(options)})")
+        found = connection().execute(f"FROM sniff_csv({_pattern(path)}, {_arguments(options)})")
         row = dict(zip((d[0] for d in found.description), found.fetchone() or (), strict=True))
     except duckdb.Error as error:
-        reason = _ragged_line(path, dialect) or fault(error)
-        split = f" (split by {dialect['delim']!r})" if "fields" in reason else ""
-        raise InvalidInput(f"{name} is not a table: {reason}{split}") from None
+        reason = _wrong_line(path, dialect) or fault(error)
+        raise InvalidInput(f"{name} is not a table: {reason}") from None
     columns = {column["name"]: column["type"] for column in row["Columns"]}
     formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
     return {"columns": columns} | {key: value for key, value in formats.items() if value}
 
 
-def _ragged_line(path: Path, dialect: dict[str, Any]) -> str | None:
-    """Return which line has another number of fields than the header; None if there is none."""
+def _wrong_line(path: Path, dialect: dict[str, Any]) -> str | None:
+    """Return which line has another number of fields than the header, or an open quote; None if there is none."""
     opened = gzip.open if dialect["compression"] == "gzip" else open
     with opened(path, "rt", encoding="utf-8", errors="replace", newline="") as file:
-        lines = csv.reader(file, delimiter=dialect["delim"])
-        with suppress(csv.Error):
-            header = next(lines)
+        lines = csv.reader(file, delimiter=dialect["delim"], strict=True)
+        header, start = list[str](), 0
+        try:
+            for _ in range(dialect["skip"] + 1):
+                header = next(lines)
+            start = lines.line_num + 1
             for fields in lines:
                 if fields and len(fields) != len(header):
-                    return f"line {lines.line_num} has {len(fields)} fields and the header has {len(header)}"
+                    return _ragged(lines.line_num, len(fields), len(header), dialect["delim"])
+                start = lines.line_num + 1
+        except csv.Error as error:
+            return f"line {start} opens a quote that is never closed" if "end of data" in str(error) else None
     return None
+
+
+def _ragged(line: int, fields: int, header: int, delimiter: str) -> str:
+    remedy = "; the first line must be the header" if header == 1 else ""
+    return f"line {line} has {counted(fields, 'field')} and the header has {header} (split by {delimiter!r}){remedy}"
 
 
 def _arguments(options: dict[str, Any]) -> str:

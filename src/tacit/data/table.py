@@ -7,23 +7,23 @@ import sys
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
-from zipfile import BadZipFile
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 
-from tacit.data.connection import limit_memory
+from tacit.data.connection import connection, limit_memory
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
+from tacit.data.excel_file import read_excel_file
 from tacit.data.locations import BUNDLED, STDIN, files_of, is_location
 from tacit.data.names import check_names
+from tacit.data.packed import check_cells
 from tacit.data.remote import open_url, spooled_stdin
 from tacit.data.spark import open_spark
-from tacit.data.view import TableView, literal, union_views
+from tacit.data.view import TableView, literal, quoted, union_views
 from tacit.data.written import settle_text
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.extras import load_extra
 
 if TYPE_CHECKING:
     import ibis
@@ -145,8 +145,8 @@ def _read_file(path: Path) -> TableView:
     if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in ENDINGS["Arrow"]:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
     if start.startswith(_ZIP) and path.suffix.lower() == ".xlsx":
-        return _read_excel(path)
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return _from_memory(_from_pandas(read_excel_file(path), str(path)), str(path))
+    if path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
         return _read_json_lines(path)
     return read_csv_file(path)
 
@@ -161,7 +161,9 @@ def _read_start(path: Path) -> bytes:
 
 def _read_parquet(path: Path) -> TableView:
     try:
-        names = pyarrow.parquet.read_schema(path).names
+        footer = pyarrow.parquet.read_metadata(path)
+        names = footer.schema.to_arrow_schema().names
+        check_cells(path, rows=footer.num_rows, columns=len(names))
         check_names(names, source=str(path))
         return TableView.of_query(f"FROM read_parquet({literal(glob.escape(str(path)))})")
     except (pa.ArrowException, OSError, duckdb.Error) as error:
@@ -183,16 +185,6 @@ def _batches_of(file: pa.MemoryMappedFile) -> pa.RecordBatchReader:
     opened = pa.ipc.open_file(file)
     batches = map(opened.get_batch, range(opened.num_record_batches))
     return pa.RecordBatchReader.from_batches(opened.schema, batches)
-
-
-def _read_excel(path: Path) -> TableView:
-    import pandas as pd
-
-    load_extra("openpyxl", extra="excel")
-    try:
-        return _from_memory(pd.read_excel(path, dtype=object).infer_objects(), str(path))  # 00123 stays text
-    except (ValueError, OSError, KeyError, BadZipFile) as error:
-        raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
 
 
 def _read_json_lines(path: Path) -> TableView:
@@ -219,7 +211,7 @@ def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchR
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if _is_a(source, "pandas", "DataFrame"):
-        return _from_pandas(source)  # type: ignore[arg-type]
+        return _from_pandas(source, "the DataFrame")  # type: ignore[arg-type]
     if type(source).__module__.partition(".")[0] == "polars":  # not imported unless the user did
         frame: Any = source.collect() if hasattr(source, "collect") else source
         if hasattr(frame, "get_columns"):  # a frame, not a series
@@ -236,15 +228,15 @@ def _scanned_to_its_end(rows: pa.dataset.Dataset) -> pa.dataset.Dataset | pa.Rec
     return rows.scanner().to_reader() if ipc else rows
 
 
-def _from_pandas(frame: pd.DataFrame) -> pa.Table:
+def _from_pandas(frame: pd.DataFrame, called: str) -> pa.Table:
     names = [str(name) for name in frame.columns]
-    check_names(names, source="the DataFrame")
+    check_names(names, source=called)
     try:
         return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
     except pa.ArrowException as error:
         column = next((name for name in names if _is_mixed(frame.iloc[:, names.index(name)])), None)
         what = f"column {column!r} mixes types" if column else fault(error)
-        raise InvalidInput(f"the DataFrame is not a table: {what}; give each column one type") from None
+        raise InvalidInput(f"{called} is not a table: {what}; give each column one type") from None
 
 
 def _is_mixed(column: pd.Series[Any]) -> bool:
@@ -253,9 +245,21 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
 
 def _settled(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
     try:
-        return settle_text(rows) if isinstance(rows, TableView) else rows
+        return _large_as_text(settle_text(rows)) if isinstance(rows, TableView) else rows
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{name} cannot be read to its end: {fault(error)}") from None
+
+
+def _large_as_text(rows: TableView) -> TableView:
+    """Return the rows with each column of integers beyond 2^63, which are ids or hashes, as text."""
+    names = [name for name, kind in rows.types.items() if kind == "UBIGINT"]
+    if not names:
+        return rows
+    tests = ", ".join(f"max({quoted(name)}) >= {2**63}" for name in names)
+    found = connection().execute(f"SELECT {tests} FROM {quoted(rows.name)}").fetchone() or ()
+    large = [quoted(name) for name, beyond in zip(names, found, strict=True) if beyond]
+    changed = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in large)
+    return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}") if large else rows
 
 
 def _check_rows(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:

@@ -22,6 +22,7 @@ EVERY_COLUMN = "*"
 Range = tuple[float | date, float | date]
 
 _BUCKETS = 16
+_LISTED = 12  # columns
 _EPOCH = date(1970, 1, 1)
 _HOURS = (0.0, 24.0)
 
@@ -36,12 +37,18 @@ def declare_rules(
 ) -> tuple[ColumnRule, ...]:
     """Return a rule for each feature, or raise with what must be declared."""
     check_declared(features, ranges=ranges, categories=categories, gaps=gaps)
-    rules = []
+    rules: list[ColumnRule] = []
+    missing: list[str] = []
     for name in features:
         kind = schema.field(check_present(name, schema.names, argument="features")).type
         gap = name in gaps or EVERY_COLUMN in gaps
         rule = declared_rule(name, kind, ranges=ranges, categories=categories, gaps=gap)
-        rules.append(rule or _undeclared(name, kind, gaps=gap))
+        if rule is None and (is_date(kind) or is_number(kind)):
+            missing.append(name)
+        else:
+            rules.append(rule or _hashed(name, kind, gaps=gap))
+    if missing:
+        raise _without_range(missing, dates=is_date(schema.field(missing[0]).type))
     return tuple(rules)
 
 
@@ -102,22 +109,20 @@ def _range_of(name: str, kind: pa.DataType, ranges: Mapping[str, Range]) -> tupl
     return _HOURS if pa.types.is_time(kind) else None
 
 
-def _undeclared(name: str, kind: pa.DataType, *, gaps: bool) -> ColumnRule:
+def _hashed(name: str, kind: pa.DataType, *, gaps: bool) -> ColumnRule:
     if is_word(kind):
         return HashedColumn(name=name, buckets=_BUCKETS, gaps=gaps)
-    if is_date(kind):
-        raise InvalidInput(
-            f"must have a range of dates for column {name!r}, such as {name}=2020-01-01,2024-12-31: the guarantee "
-            "does not allow computing it from the rows",
-            field="ranges",
-        )
-    if is_number(kind):
-        raise InvalidInput(
-            f"must have a range for column {name!r}, such as {name}=0,100, or for all as *=0,100: the guarantee "
-            "does not allow computing it from the rows",
-            field="ranges",
-        )
     raise InvalidInput(
         f"must leave out column {name!r}, which is {kind}: neither numbers, truth values, dates nor text",
         field="features",
     )
+
+
+def _without_range(names: Sequence[str], *, dates: bool) -> InvalidInput:
+    first, *others = names
+    such = f"{first}=2020-01-01,2024-12-31" if dates else f"{first}=0,100, or for all as *=0,100"
+    wanted = f"must have a range{' of dates' if dates else ''} for column {first!r}, such as {such}"
+    also = (
+        f"; so must {', '.join(map(repr, others[:_LISTED]))}{' and others' * (len(others) > _LISTED)}" if others else ""
+    )
+    return InvalidInput(f"{wanted}: the guarantee does not allow computing it from the rows{also}", field="ranges")

@@ -71,7 +71,7 @@ class LabelTable:
             metric=metric,
             labels=_in_range(values, metric) if coding is None else coding.encode(values),
             classes=coding,
-            ids=_ids(rows, name) if _ID in columns[1:] else None,
+            ids=_distinct_ids(rows) if _ID in columns[1:] else None,
             scored=None
             if plan.person is None
             else limit_rows(rows[plan.person], rows=plan.rows_per_person, seed=draw_seed(rng)),
@@ -116,12 +116,17 @@ class LabelTable:
 
     def _ordered(self, rows: pa.Table, name: str) -> pa.Table:
         named = _ID in rows.column_names
+        if named and self.ids is None and _ID in self.table.column_names:
+            raise _repeated(self.name)
         if named != (self.ids is not None):
             with_ids, without = (name, self.name) if named else (self.name, name)
             raise InvalidInput(f"{with_ids} has a column id and {without} has none: both need it, or neither")
         if self.ids is None:
             return rows
-        places = pc.index_in(self.ids, value_set=_ids(rows, name))
+        ids = _distinct_ids(rows)
+        if ids is None:
+            raise _repeated(name)
+        places = pc.index_in(self.ids, value_set=ids)
         if places.null_count:
             missing = self.ids.filter(places.is_null())[0].as_py()
             raise InvalidInput(f"{name} must have a row with the id {missing!r} of {self.name}, got none")
@@ -181,8 +186,13 @@ def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
         raise InvalidInput(f"{error}; give the public range, as in metric {metric.name}:lower=0,upper=30") from None
 
 
-def _ids(rows: pa.Table, name: str) -> pa.Array:
+def _distinct_ids(rows: pa.Table) -> pa.Array | None:
+    """Return what identifies each row; None where a value is missing or repeated, as one of persons or visits is."""
+    if pa.types.is_nested(rows.schema.field(_ID).type):
+        return None
     ids = rows[_ID].cast(pa.string()).combine_chunks()
-    if ids.null_count or len(ids.unique()) < len(ids):
-        raise InvalidInput(f"{name} must have a different id in each row; remove the column id or repair it")
-    return ids
+    return None if ids.null_count or len(ids.unique()) < len(ids) else ids
+
+
+def _repeated(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} must have a different id in each row; remove the column id or repair it")
