@@ -115,7 +115,7 @@ def _network(
     cells: list[PartCells], columns: tuple[Any, ...], partitions: tuple[Any, ...], joined: EncodedRows
 ) -> tuple[PartModules, BagTargets]:
     torch.manual_seed(0)
-    modules = PartModules(cells, columns, targets=1, share_embeddings=False).to(DEVICE)
+    modules = PartModules(cells, columns, targets=1).to(DEVICE)
     sources = sorted({one.source for one in cells})
     used = [partitions[source] for source in sources]
     targets = _targets(cells, used, sources, joined, loss=LogisticLoss(), penalty=Ridge(l2=0.0), like=modules.intercept)

@@ -51,7 +51,7 @@ class Pinned(torch.nn.Module):
         return f[:, None]
 
 
-def bag_gradient(parts, release, frame, *, share_embeddings=False, seed=0):
+def bag_gradient(parts, release, frame, *, seed=0):
     """The full-batch gradient from bags, and the modules, codes and cells to compute the labels' own."""
     cells = cells_of(parts, release.partitions)
     sources = sorted({one.source for one in cells})
@@ -59,7 +59,7 @@ def bag_gradient(parts, release, frame, *, share_embeddings=False, seed=0):
     columns = vocabulary(cells)
     torch.manual_seed(seed)
     loss = release.loss
-    modules = PartModules(cells, columns, targets=loss.targets, share_embeddings=share_embeddings).double()
+    modules = PartModules(cells, columns, targets=loss.targets).double()
     with torch.no_grad():
         for parameter in modules.parameters():  # outputs start at 0: no gradient would reach the first layers
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -83,9 +83,8 @@ def assert_gradient_is_the_labels(modules, codes, cells, loss, labels):
         torch.testing.assert_close(a, b, atol=1e-10, rtol=0)
 
 
-@pytest.mark.parametrize("share", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("by", [[("a", "b"), ("b", "c")], [("a", "b", "c")]], ids=["exact", "finer"])
-def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
+def test_the_gradient_is_that_of_individual_labels(naive, loss, by):
     frame = naive.rows(300)
     labels = naive.labels(frame, loss)
     parts = [
@@ -94,9 +93,7 @@ def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
         FeatureCross(("b",)),
     ]
     release = naive.release(frame, labels, by, loss)
-    modules, codes, cells = bag_gradient(parts, release, frame, share_embeddings=share)
-    tables = {id(table) for part in list(modules.parts)[:2] for table in part.embeddings}
-    assert len(tables) == (3 if share else 4), "shared parameters are one tensor"
+    modules, codes, cells = bag_gradient(parts, release, frame)
     assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
 
 
@@ -140,7 +137,7 @@ def test_the_pinned_gradient_of_shared_parameters(naive, by):
     sources = sorted({one.source for one in cells})
     used = [release.partitions[s] for s in sources]
     columns = vocabulary(cells)
-    modules = PartModules(cells, columns, targets=1, share_embeddings=False).double()
+    modules = PartModules(cells, columns, targets=1).double()
     with encode(frame, columns, used, block_rows=10) as rows:
         targets = _targets(cells, used, sources, rows, loss=LogisticLoss(), penalty=PLAIN, like=modules.intercept)
         bag_loss(modules, targets, torch.from_numpy(rows.codes).long(), torch.from_numpy(rows.bags).long()).backward()

@@ -7,8 +7,9 @@ import pytest
 
 from tacit.leak import Leak, leak_from_guesses, log_leak
 from tacit.leak.tracking import leak_metrics
-from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, PureLoss, Unit
+from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
 from tacit.privacy.guarantee import guarantee_from_json
+from tacit.privacy.loss import PureLoss
 
 mlflow = pytest.importorskip("mlflow")
 

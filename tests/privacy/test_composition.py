@@ -1,15 +1,8 @@
 import numpy as np
 import pytest
 
-from tacit.privacy import (
-    GaussianLoss,
-    Guarantee,
-    InvalidInput,
-    Unit,
-    UnitMismatch,
-    compose,
-    compose_parallel,
-)
+from tacit.privacy import Guarantee, InvalidInput, Unit, UnitMismatch, compose, compose_parallel
+from tacit.privacy.loss import GaussianLoss
 from tacit.privacy.noise import DiscreteLaplace
 
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from tacit.privacy import LossDistribution, PureLoss
+from tacit.privacy import LossDistribution
 from tacit.privacy import distribution as module
+from tacit.privacy.loss import PureLoss
 
 
 def rr(epsilon):
@@ -65,7 +66,7 @@ def test_power_equals_repeated_composition():
 
 @pytest.mark.parametrize(("scale", "count"), [(3.730632, 1), (10.0, 50), (50.0, 400)])
 def test_gaussian_composition_agrees_with_dp_accounting_and_the_closed_form(scale, count):
-    from tacit.privacy import GaussianLoss
+    from tacit.privacy.loss import GaussianLoss
 
     ours = GaussianLoss(scale=scale, sensitivity=1.0).distribution().power(count).epsilon_at(1e-6)
     reference = theirs.from_gaussian_mechanism(scale / math.sqrt(count)).get_epsilon_for_delta(1e-6)

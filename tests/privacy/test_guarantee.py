@@ -5,16 +5,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from tacit.privacy import (
-    DiscreteGaussianLoss,
-    Guarantee,
-    InvalidInput,
-    NoGuarantee,
-    PureLoss,
-    Unit,
-    UnitMismatch,
-)
+from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit, UnitMismatch
 from tacit.privacy.guarantee import guarantee_from_json
+from tacit.privacy.loss import DiscreteGaussianLoss, PureLoss
 
 
 def label(epsilon, **more):

@@ -11,13 +11,10 @@ from sqlalchemy import insert, text
 
 from tacit.privacy import (
     BudgetExceeded,
-    DiscreteGaussianLoss,
-    DiscreteLaplaceLoss,
     Guarantee,
     InvalidInput,
     LedgerError,
     NoGuarantee,
-    PureLoss,
     Unit,
     UnitMismatch,
     compose,
@@ -28,6 +25,7 @@ from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import seal
 from tacit.privacy.ledger.schema import ENTRY
+from tacit.privacy.loss import DiscreteGaussianLoss, DiscreteLaplaceLoss, PureLoss
 
 LABELS = [0, 1, 1, 0, 1]
 PARTS = [DataSetPart(name="train", rows=range(0, 3)), DataSetPart(name="test", rows=range(3, 5))]

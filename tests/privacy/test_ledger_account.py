@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.privacy import ApproximateLoss, DiscreteGaussianLoss, Guarantee, PureLoss, Unit
+from tacit.privacy import Guarantee, Unit
 from tacit.privacy.ledger.account import PrivacyAccount
+from tacit.privacy.loss import ApproximateLoss, DiscreteGaussianLoss, PureLoss
 
 
 def label(epsilon, delta=0.0):

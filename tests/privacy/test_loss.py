@@ -6,18 +6,21 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as theirs
 
-from tacit.privacy import (
+from tacit.privacy import InvalidInput
+from tacit.privacy.distribution import LARGEST
+from tacit.privacy.loss import (
     ApproximateLoss,
     ComposedLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
     GaussianLoss,
-    InvalidInput,
     PureLoss,
     SampledGaussianLoss,
+    distribution_of,
+    loss_from_json,
+    loss_to_json,
+    real,
 )
-from tacit.privacy.distribution import LARGEST
-from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json, real
 from tacit.privacy.loss.curve import discrete_gaussian_delta
 
 LOSSES = [

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.privacy import DiscreteLaplaceLoss, InvalidInput, Unit
+from tacit.privacy import InvalidInput, Unit
+from tacit.privacy.loss import DiscreteLaplaceLoss
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact
 

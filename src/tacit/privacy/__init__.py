@@ -18,51 +18,19 @@ if TYPE_CHECKING:
     from tacit.privacy.composition import compose, compose_parallel
     from tacit.privacy.distribution import LossDistribution
     from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
-    from tacit.privacy.ledger import (
-        DataSetPart,
-        DataSetStatement,
-        DataSetVersion,
-        Ledger,
-        LedgerEntry,
-        PartSpend,
-        Receipt,
-    )
-    from tacit.privacy.loss import (
-        ApproximateLoss,
-        ComposedLoss,
-        DiscreteGaussianLoss,
-        DiscreteLaplaceLoss,
-        GaussianLoss,
-        PrivacyLoss,
-        PureLoss,
-        SampledGaussianLoss,
-    )
+    from tacit.privacy.ledger import Ledger
 
 __all__ = [
     "AnyGuarantee",
-    "ApproximateLoss",
     "BudgetExceeded",
-    "ComposedLoss",
-    "DataSetPart",
-    "DataSetStatement",
-    "DataSetVersion",
-    "DiscreteGaussianLoss",
-    "DiscreteLaplaceLoss",
-    "GaussianLoss",
     "Guarantee",
     "InvalidInput",
     "InvalidRelease",
     "Ledger",
-    "LedgerEntry",
     "LedgerError",
     "LossDistribution",
     "MissingExtra",
     "NoGuarantee",
-    "PartSpend",
-    "PrivacyLoss",
-    "PureLoss",
-    "Receipt",
-    "SampledGaussianLoss",
     "TacitError",
     "Unit",
     "UnitMismatch",
@@ -76,21 +44,6 @@ __getattr__ = lazy_names(
     compose="composition",
     compose_parallel="composition",
     LossDistribution="distribution",
+    Ledger="ledger",
     **dict.fromkeys(("Guarantee", "NoGuarantee", "AnyGuarantee", "Unit"), "guarantee"),
-    **dict.fromkeys(
-        ("LedgerEntry", "Ledger", "DataSetPart", "PartSpend", "Receipt", "DataSetStatement", "DataSetVersion"), "ledger"
-    ),
-    **dict.fromkeys(
-        (
-            "ApproximateLoss",
-            "ComposedLoss",
-            "DiscreteGaussianLoss",
-            "DiscreteLaplaceLoss",
-            "GaussianLoss",
-            "PrivacyLoss",
-            "PureLoss",
-            "SampledGaussianLoss",
-        ),
-        "loss",
-    ),
 )

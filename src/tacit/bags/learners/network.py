@@ -124,9 +124,7 @@ def fit_network(training: BatchTraining, given: AdditiveFit) -> AdditiveNetwork:
             dtype = torch.float64 if training.double else torch.float32
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(start)
-                modules = PartModules(
-                    cells, columns, targets=loss.targets, share_embeddings=training.share_embeddings
-                ).to(device=processes.device, dtype=dtype)
+                modules = PartModules(cells, columns, targets=loss.targets).to(device=processes.device, dtype=dtype)
             targets = _targets(cells, used, sources, rows, loss=loss, penalty=given.penalty, like=modules.intercept)
             with torch.no_grad():
                 modules.intercept.copy_(torch.from_numpy(loss.link(targets.mean.cpu().double().numpy()[None, :])[0]))
@@ -149,7 +147,7 @@ def _train(
 ) -> int:
     parameters = [p for p in modules.parameters() if p.requires_grad]
     if training.optimizer is None:
-        optimizer = torch.optim.Adam(parameters, lr=training.rate, weight_decay=training.weight_decay)
+        optimizer = torch.optim.Adam(parameters, lr=training.rate)
     else:
         optimizer = training.optimizer(parameters, training.rate)
     rng = np.random.default_rng(seed)

@@ -22,19 +22,13 @@ class PartInputs:
 
     Parameters
     ----------
-    columns
-        The place of each column among those of all parts.
     sizes
         How many values each column has.
-    shared
-        The embeddings of all parts that share them, by column and width; None if none are shared.
     """
 
-    columns: Sequence[int]
     sizes: Sequence[int]
     cells: int
     targets: int
-    shared: dict[tuple[int, int], nn.Embedding] | None
 
     def table(self) -> nn.Embedding:
         """Return an output per cell, 0 at first."""
@@ -44,19 +38,13 @@ class PartInputs:
 
     def perceptron(self, *, embedding: int, hidden: Sequence[int]) -> Perceptron:
         """Return a perceptron on embeddings of this width."""
-        seen = zip(self.columns, self.sizes, strict=True)
-        return Perceptron([self._embedding(i, n, embedding) for i, n in seen], hidden, self.targets)
+        return Perceptron([nn.Embedding(n + 1, embedding) for n in self.sizes], hidden, self.targets)
 
     def checked(self, made: object, *, name: str) -> nn.Module:
         """Return a module that a user built, or raise if it is none."""
         if not isinstance(made, nn.Module):
             raise InvalidInput(f"build of {name} must return a torch module, got {made!r}")
         return _OneColumn(made) if len(self.sizes) == 1 and isinstance(made, nn.Embedding) else made
-
-    def _embedding(self, column: int, values: int, width: int) -> nn.Embedding:
-        if self.shared is None:
-            return nn.Embedding(values + 1, width)
-        return self.shared.setdefault((column, width), nn.Embedding(values + 1, width))
 
 
 class Perceptron(nn.Module):
@@ -96,9 +84,7 @@ class _OneColumn(nn.Module):
 class PartModules(nn.Module):
     """The intercept and all parts as one torch module: its parameters are what is trained."""
 
-    def __init__(
-        self, cells: Sequence[PartCells], columns: Sequence[ColumnCodes], *, targets: int, share_embeddings: bool
-    ) -> None:
+    def __init__(self, cells: Sequence[PartCells], columns: Sequence[ColumnCodes], *, targets: int) -> None:
         super().__init__()
         self.targets = targets
         place = {column.feature: i for i, column in enumerate(columns)}
@@ -106,17 +92,8 @@ class PartModules(nn.Module):
         self.by_cell = [one.part.by_cell for one in cells]
         self.others = [one.domain.other for one in cells]
         self.intercept = nn.Parameter(torch.zeros(targets))
-        shared: dict[tuple[int, int], nn.Embedding] | None = {} if share_embeddings else None
         self.parts = nn.ModuleList(
-            one.part.network(
-                PartInputs(
-                    columns=seen,
-                    sizes=[len(columns[i].values) for i in seen],
-                    cells=len(one),
-                    targets=targets,
-                    shared=shared,
-                )
-            )
+            one.part.network(PartInputs(sizes=[len(columns[i].values) for i in seen], cells=len(one), targets=targets))
             for one, seen in zip(cells, self.seen, strict=True)
         )
         # the output of a network for the bag of too few rows, which has no key

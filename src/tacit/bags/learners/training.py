@@ -45,10 +45,6 @@ class BatchTraining:
         Learning rate.
     optimizer
         Called with the parameters and the rate; returns a torch optimizer. None takes Adam.
-    weight_decay
-        For Adam; shrinks all parameters, beside the model's penalty on outputs.
-    share_embeddings
-        Let all :class:`MLP` parts use one embedding table per column, so that they share parameters.
     device
         ``"cpu"``, ``"cuda"``, ...; None takes a GPU where there is one.
     double
@@ -64,8 +60,6 @@ class BatchTraining:
     batch_rows: int | None = 1024
     rate: float = 0.01
     optimizer: Callable[[Any, float], Any] | None = None
-    weight_decay: float = 0.0
-    share_embeddings: bool = False
     device: str | None = None
     double: bool = False
     block_rows: int = 1 << 18

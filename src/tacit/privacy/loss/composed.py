@@ -21,7 +21,7 @@ class ComposedLoss(DistributionPrice):
 
     Examples
     --------
-    >>> from tacit.privacy import PureLoss
+    >>> from tacit.privacy.loss import PureLoss
     >>> ComposedLoss(parts=(PureLoss(epsilon=0.1), PureLoss(epsilon=0.2))).pure_epsilon
     0.3
     """
