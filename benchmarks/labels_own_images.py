@@ -28,11 +28,10 @@ from torch import Tensor
 
 from papers.label_retraining.images import parts, pictures
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint, identify
-from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.network import ImageNetwork, ResidualNetwork
 from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.representation import PatchRepresentation
-from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions
+from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, LabelEvidence
 from tacit.labels.learners.images.training import VotedTraining
 from tacit.labels.learners.images.votes import choose_neighbors, nearest_rows, vote
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
+from tacit.bags.mechanisms.curated import check_feature_sets
 from tacit.bags.mechanisms.curation import group_partitions
 from tacit.bags.mechanisms.drawing import RandomDraw
 from tacit.bags.mechanisms.engine import open_rows
-from tacit.bags.mechanisms.feature_sets import check_feature_sets
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule

@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from papers.label_bags.theory import additive_advantage
+from papers.label_bags.theory import additive_advantage, bayes_accuracy
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import bayes_posterior, guess_labels, guess_labels_with_features
 from tacit.labels.fitting.expect import calibrate
@@ -21,7 +21,6 @@ from tacit.labels.releases.release import Release
 from tacit.leak import (
     ABSTAIN,
     advantage_limit,
-    bayes_accuracy,
     largest_accuracy,
     largest_advantage,
 )

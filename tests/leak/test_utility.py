@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from papers.label_bags.theory import published_advantage_limits, randomized_response_channel
+from papers.label_bags.theory import bayes_accuracy, published_advantage_limits, randomized_response_channel
 from tacit.leak import (
     advantage_limit,
-    bayes_accuracy,
     largest_accuracy,
     largest_advantage,
 )

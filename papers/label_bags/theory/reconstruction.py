@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak.utility import bayes_accuracy, check_prior, check_transition
+from tacit.leak.utility import check_distributions, check_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_epsilon
 
@@ -20,10 +20,28 @@ __all__ = [
     "OddsChange",
     "additive_advantage",
     "bag_count_channel",
+    "bayes_accuracy",
     "multiplicative_advantage",
     "published_advantage_limits",
     "randomized_response_channel",
 ]
+
+
+def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
+    """Return how often the best guess of a label from a finite mechanism's output is correct.
+
+    sum over outputs z of max over labels y of prior(y) P(z | y), where P(z | y) is ``transition[y, z]``: the expected
+    utility of the Bayes attack. With a row of ``prior`` per unit, the mean over units.
+
+    References
+    ----------
+    Wu et al. (2023), Section 4 (expected attack utility).
+    """
+    T, p = _check_transition(transition), check_prior(prior)
+    if T.shape[0] != p.shape[1]:
+        raise InvalidInput(f"must have one entry for each of the {T.shape[0]} labels, got {p.shape[1]}", field="prior")
+    # output by output: rows x labels at a time, never rows x labels x outputs
+    return float(sum((p * column).max(axis=1).mean() for column in T.T))
 
 
 def randomized_response_channel(*, epsilon: float, classes: int) -> NDArray[np.float64]:
@@ -193,7 +211,7 @@ def multiplicative_advantage(transition: ArrayLike, prior: ArrayLike) -> OddsCha
     array([[1., 1.],
            [1., 1.]])
     """
-    T, rows = check_transition(transition), check_prior(prior)
+    T, rows = _check_transition(transition), check_prior(prior)
     if rows.shape != (1, len(T)):
         raise InvalidInput(f"prior must be one row of {len(T)} probabilities, got shape {rows.shape}")
     p = rows[0]
@@ -231,3 +249,11 @@ def published_advantage_limits(*, epsilon: float) -> tuple[float, float]:
     """
     epsilon = check_epsilon(epsilon, zero=True)
     return math.tanh(epsilon / 2), -math.expm1(-epsilon)
+
+
+def _check_transition(transition: ArrayLike) -> NDArray[np.float64]:
+    """Return a transition matrix, or raise unless each row is a distribution over outputs."""
+    T = check_distributions(transition, "transition", two=None)
+    if len(T) < 2:
+        raise InvalidInput(f"must have a row for each of two labels or more, got {len(T)}", field="transition")
+    return T

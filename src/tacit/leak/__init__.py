@@ -20,7 +20,6 @@ from tacit.leak.threshold import FixedThreshold, HeldOut, ThresholdRule, UnionBo
 from tacit.leak.tracking import log_leak
 from tacit.leak.utility import (
     advantage_limit,
-    bayes_accuracy,
     largest_accuracy,
     largest_advantage,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "UnionBoundThresholds",
     "advantage_limit",
     "assert_leak_below",
-    "bayes_accuracy",
     "clopper_pearson",
     "compare_odds",
     "difference_interval",

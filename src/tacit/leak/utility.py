@@ -1,4 +1,4 @@
-"""The accuracy of the best attacker: for a given mechanism, and the upper bound for any private one."""
+"""Upper bounds on the accuracy of the best attacker, for any private mechanism."""
 
 from __future__ import annotations
 
@@ -12,29 +12,11 @@ from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
 __all__ = [
     "advantage_limit",
-    "bayes_accuracy",
+    "check_distributions",
     "check_prior",
-    "check_transition",
     "largest_accuracy",
     "largest_advantage",
 ]
-
-
-def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
-    """Return how often the best guess of a label from a finite mechanism's output is correct.
-
-    sum over outputs z of max over labels y of prior(y) P(z | y), where P(z | y) is ``transition[y, z]``: the expected
-    utility of the Bayes attack. With a row of ``prior`` per unit, the mean over units.
-
-    References
-    ----------
-    Wu et al. (2023), Section 4 (expected attack utility).
-    """
-    T, p = check_transition(transition), check_prior(prior)
-    if T.shape[0] != p.shape[1]:
-        raise InvalidInput(f"must have one entry for each of the {T.shape[0]} labels, got {p.shape[1]}", field="prior")
-    # output by output: rows x labels at a time, never rows x labels x outputs
-    return float(sum((p * column).max(axis=1).mean() for column in T.T))
 
 
 def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -> float:
@@ -89,18 +71,11 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
 
 def check_prior(prior: ArrayLike) -> NDArray[np.float64]:
     """Return priors as rows, or raise unless each is a distribution over two labels or more."""
-    return _distributions(prior, "prior", two="labels")
+    return check_distributions(prior, "prior", two="labels")
 
 
-def check_transition(transition: ArrayLike) -> NDArray[np.float64]:
-    """Return a transition matrix, or raise unless each row is a distribution over outputs."""
-    T = _distributions(transition, "transition", two=None)
-    if len(T) < 2:
-        raise InvalidInput(f"must have a row for each of two labels or more, got {len(T)}", field="transition")
-    return T
-
-
-def _distributions(values: ArrayLike, name: str, *, two: str | None) -> NDArray[np.float64]:
+def check_distributions(values: ArrayLike, name: str, *, two: str | None) -> NDArray[np.float64]:
+    """Return distributions as rows, or raise with their name."""
     try:
         rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):

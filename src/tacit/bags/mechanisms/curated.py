@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.bags.mechanisms.feature_sets import check_feature_sets
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice
 from tacit.privacy.unit import Unit
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tacit.bags.plan import Plan
     from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["CuratedMechanism"]
+__all__ = ["CuratedMechanism", "check_feature_sets"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,23 @@ class CuratedMechanism(Choice):
         from tacit.bags.mechanisms.curation import PreparedPartitions
 
         return PreparedPartitions.of(plan, rows, loss)
+
+
+def check_feature_sets(by: Sequence[Sequence[str]], *, label: str, **declared: Iterable[str]) -> None:
+    """Raise unless ``by`` names different sets of columns, and what is declared is for columns in them."""
+    if not by or not all(by):
+        raise InvalidInput("must name the columns of at least one partition, for curated bags", field="by")
+    sets = [frozenset(one) for one in by]
+    if any(len(named) < len(one) for named, one in zip(sets, by, strict=True)):
+        raise InvalidInput("must name different columns in each partition", field="by")
+    if len(set(sets)) < len(sets):
+        raise InvalidInput("must name different partitions: the same one twice would be charged twice", field="by")
+    if any(label in one for one in by):
+        raise InvalidInput(f"must not name the private column {label!r}", field="by")
+    for name, columns in declared.items():
+        unknown = set(columns) - set().union(*sets)
+        if unknown:
+            raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field=name)
 
 
 def _check_selection(plan: Plan) -> None:

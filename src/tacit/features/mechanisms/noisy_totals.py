@@ -25,6 +25,8 @@ __all__ = ["NoisyTotals", "ReleasedTotals"]
 
 Noises = tuple[CoordinateNoise, CoordinateNoise, CoordinateNoise]
 
+_SHARES = (0.1, 0.6, 0.3)  # of counts, sums and squares in the squared signal-to-noise ratio
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyTotals:
@@ -37,8 +39,6 @@ class NoisyTotals:
     ----------
     epsilon, delta
         The guarantee of counts, sums and squares together; an infinite epsilon adds no noise.
-    shares
-        Of the budget for counts, sums and squares: each one's share of the squared signal-to-noise ratio.
 
     References
     ----------
@@ -47,24 +47,21 @@ class NoisyTotals:
 
     epsilon: float
     delta: float
-    shares: tuple[float, float, float] = (0.1, 0.6, 0.3)
 
     def __post_init__(self) -> None:
         check_gaussian(self.epsilon, self.delta)
-        if min(self.shares) <= 0 or sum(map(exact, self.shares)) != 1:
-            raise InvalidInput(f"must be three numbers > 0 that sum to 1, got {self.shares!r}", field="shares")
 
     def noises(self, *, features: int) -> Noises | tuple[NoNoise, NoNoise, NoNoise]:
         """Return the noise on counts (in 1/1024 of a row), on sums and on squares."""
         if math.isinf(self.epsilon):
             return NoNoise(), NoNoise(), NoNoise()
-        return _noises(self.epsilon, self.delta, self.shares, features)
+        return _noises(self.epsilon, self.delta, features)
 
     apart: ClassVar[bool] = False
 
     def guarantees(self, *, features: int) -> list[Guarantee]:
         """Return what the three cost together."""
-        loss = _loss(_noises(self.epsilon, self.delta, self.shares, features))
+        loss = _loss(_noises(self.epsilon, self.delta, features))
         return [Guarantee(unit=Unit.RECORD, epsilon=self.epsilon, delta=self.delta, loss=loss)]
 
     def describe(self, box: FeatureRanges) -> dict[str, float]:
@@ -116,14 +113,14 @@ class ReleasedTotals:
 
 
 @lru_cache(maxsize=64)
-def _noises(epsilon: float, delta: float, shares: tuple[float, float, float], features: int) -> Noises:
+def _noises(epsilon: float, delta: float, features: int) -> Noises:
     """Calibrate as one Gaussian vector, then widen until the composed price, which is rounded up, fits."""
     real = gaussian_scale(epsilon, delta=delta)
     moved = ((STEPS, 2), (2 * STEPS, features), (STEPS, features))
     for slack in (1.0, 1.00001, 1.0001, 1.001, 1.01, 1.03, 1.1, 1.3):
         counts, sums, squares = (
             CoordinateNoise(scale=exact(slack * real * D * math.sqrt(m / share)), sensitivity=D, coordinates=m)
-            for (D, m), share in zip(moved, shares, strict=True)
+            for (D, m), share in zip(moved, _SHARES, strict=True)
         )
         if _loss((counts, sums, squares)).epsilon_at(delta) <= epsilon:
             return counts, sums, squares

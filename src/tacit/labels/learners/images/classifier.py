@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.labels.learners.classifier import generator_from
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint, identify
-from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.network import ImageNetwork, ResidualNetwork
 from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.representation import PatchRepresentation
+from tacit.labels.learners.images.targets import LabelEvidence
 from tacit.labels.learners.images.training import VotedTraining
 from tacit.labels.learners.network.device import NetworkClassifier
 from tacit.labels.releases.release import Release

@@ -1,4 +1,4 @@
-"""The images to train on and their classes: those where neighbors, network and released label agree."""
+"""What the release says of each image, and the images to train on: where neighbors, network and label agree."""
 
 from __future__ import annotations
 
@@ -7,10 +7,28 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["AgreedTargets", "ClassOpinions", "choose_targets"]
+__all__ = ["AgreedTargets", "ClassOpinions", "LabelEvidence", "choose_targets"]
 
 _LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: the most confident one
 _FLOOR = 1e-4  # no network is surer than that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelEvidence:
+    """Each image's released label, -1 where there is none, and P(released | true)."""
+
+    outputs: Tensor
+    transition: Tensor
+
+    def to(self, device: torch.device) -> LabelEvidence:
+        """Return the same on a device."""
+        return LabelEvidence(outputs=self.outputs.to(device), transition=self.transition.to(device))
+
+    @property
+    def likelihood(self) -> Tensor:
+        """P(own released label | class), a line per image; 1 where nothing was released."""
+        known = (self.outputs >= 0)[:, None]
+        return torch.where(known, self.transition[:, self.outputs.clamp_min(0)].T, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint
-from tacit.labels.learners.images.evidence import LabelEvidence
 from tacit.labels.learners.images.learner import ImageLearner, LearningSchedule
 from tacit.labels.learners.images.network import ImageNetwork
 from tacit.labels.learners.images.reading import read_images
-from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, choose_targets
+from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, LabelEvidence, choose_targets
 from tacit.labels.learners.images.votes import choose_neighbors, nearest_rows, vote
 
 __all__ = ["VotedTraining"]
