@@ -8,7 +8,6 @@ import pyarrow.csv
 import pytest
 
 from tacit.audit import AuditPlan, run_audit
-from tacit.audit.copies import copies_of
 from tacit.audit.source import AuditedTable
 from tacit.cli import main
 
@@ -34,18 +33,6 @@ def test_labels_beside_a_copy_are_a_no(step_of, features, answer):
     if answer == "no":
         assert found.reason == "500 labels are determined for certain by the released column code."
         assert found.remedy == "release it without code, which copies the label"
-
-
-def test_columns_without_information_are_no_copies():
-    """A rare label leaves most values of any column with one label."""
-    rng = np.random.default_rng(0)
-    found = 0
-    for _ in range(300):
-        ill = np.where(rng.random(400) < 0.01, "yes", "no")
-        columns = {f"c{values}": rng.integers(0, values, 400) for values in (3, 30, 300)}
-        found += len(copies_of(pa.table({**columns, "ill": ill}), "ill", columns))
-    assert found <= 1
-    assert copies_of(people(), "ill", ["age", "code", "ill"]) == ("code",), "control"
 
 
 def test_exact_totals_that_can_be_subtracted_are_not_known_yet(tmp_path, capsys):

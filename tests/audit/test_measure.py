@@ -124,8 +124,8 @@ class TestModels:
     def test_an_unprotected_network_is_caught(self, audit):
         found = audit("digits", "models", epsilon=None, mechanism="plain:estimator=mlp")
         assert isinstance(found.guarantee, NoGuarantee)
-        assert found.leak.advantage_interval.low > 0
-        assert found.leak.epsilon_lower_bound > 0.1
+        assert found.leak.epsilon_lower_bound > 1, "the loss alone proves 1 or less"
+        assert found.answer is not Permission.YES
         assert found.utility.protected > 0.9
 
     def test_dp_sgd_keeps_its_guarantee_and_some_utility(self, audit):

@@ -82,7 +82,7 @@ def proved(monkeypatch, *, told):
     """How much is proved of a model that depends on no row; ``told`` is what its coins do to the reference models."""
     rng, found = np.random.default_rng(0), []
 
-    def trained(_, X, y, *, rng, models, halves, progress):  # noqa: ARG001
+    def trained(_, X, y, *, rng, models, halves, progress):
         first = halves[:, np.argsort(X[:, 0])]
         assert (first[:, :PAIRS] ^ first[:, PAIRS:]).all(), "each model has one row of each pair"
         member = np.stack([halves, ~halves], axis=1).reshape(models, -1)

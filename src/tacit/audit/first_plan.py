@@ -13,6 +13,7 @@ from tacit.audit.draft import draft_plan
 from tacit.audit.numeric_label import NumericLabel
 from tacit.audit.source import check_size, source_from_file
 from tacit.audit.suggestions import RowOrder, Suggestions
+from tacit.data.copies import copies_of
 from tacit.data.encoder.written_numbers import words_among_numbers
 from tacit.privacy.words import counted
 
@@ -86,6 +87,11 @@ class FirstPlan:
     def order(self) -> RowOrder:
         """What the order of the rows says about the labels."""
         return RowOrder.of(self.rows, self.label)
+
+    @cached_property
+    def copies(self) -> dict[str, str]:
+        """The columns that tell every label, each with how; empty: by its value."""
+        return copies_of(self.rows, self.label, self.rows.column_names)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was decided, as JSON takes it."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
 from tacit.audit.commands import ATTACK, BOUND, LEARN, PICKLE, PROTECT, SURE
-from tacit.audit.copies import copies_of
 from tacit.audit.finding import Finding
 from tacit.audit.groups import changes_by_group
 from tacit.audit.model_utility import model_utility
@@ -23,6 +22,7 @@ from tacit.audit.plan import PlannedRelease
 from tacit.audit.score_utility import order_utility
 from tacit.audit.split import RowSplit
 from tacit.audit.utility import Utility
+from tacit.data.copies import copies_of
 from tacit.leak import Leak, OddsChange
 from tacit.privacy.guarantee import NoGuarantee
 from tacit.privacy.noise import system_rng

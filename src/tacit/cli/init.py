@@ -70,6 +70,9 @@ def init(
     text = decided.draft(data, file=_seen_from(data, out))
     with write_atomically(out, force=force, over=PLAN) as file:
         file.write(text.encode())
+    for name, how in decided.copies.items():
+        by = f", by its {how}" if how else ""
+        typer.echo(f"warning: {name} tells every label{by}; leave it out of what you release", err=True)
     if as_json:
         typer.echo(json.dumps({"path": str(out), **decided.as_dict()}, indent=1))
         return

@@ -86,6 +86,10 @@ def print_release(release: Release, to: Destination, *, as_json: bool) -> None:
         )
         lines += [f"{release.receipt}."] if release.receipt else []
         to.say(lines, what="The release")
+    for line in getattr(release, "warnings", list)():
+        typer.echo(f"warning: {line}", err=True)
+    for line in getattr(release, "warnings", list)():
+        typer.echo(f"warning: {line}", err=True)
     if release.seeded:
         typer.echo("warning: seeded, so anyone who knows the seed can remove the noise; never publish it", err=True)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.copies import copies_of
 from tacit.data.persons import check_person, draw_seed, limit_rows
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.values import Coding
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tacit.labels.releases.spark import LabelSource
 
 __all__ = ["ChosenRows", "LabelSurvey"]
+
+_SAMPLED = 20_000
+"""The rows of which it is checked whether a released column copies the label."""
 
 
 class ChosenRows(NamedTuple):
@@ -41,6 +45,7 @@ class LabelSurvey:
         self.source, self.plan, self.columns = source, plan, list(columns)
         self.rows = 0
         self.follows_order = False
+        self.copies: dict[str, str] = {}
         self.coding: Coding
         self._counts: Counts | None = None
         self._people: list[pa.RecordBatch] = []
@@ -56,7 +61,10 @@ class LabelSurvey:
         """Yield every column that the plan reads, counting the labels on the way; raise if one cannot be released."""
         plan, counts, self._people, self._features = self.plan, LabelCounts(self.plan), [], []
         person = [] if plan.person is None or plan.person in self.columns else [plan.person]
+        sample: list[pa.RecordBatch] = []
         for batch in self.source.read([*self.columns, *person, plan.label]):
+            if self.columns and sum(part.num_rows for part in sample) < _SAMPLED:
+                sample.append(batch)
             counts.add(batch.column(plan.label))
             if plan.person is not None:
                 check_person(batch.column(plan.person))
@@ -65,6 +73,8 @@ class LabelSurvey:
                 self._features.append(batch.select(self.columns))
             yield batch
         self.take(counts)
+        if sample:
+            self.copies = copies_of(pa.Table.from_batches(sample).slice(0, _SAMPLED), plan.label, self.columns)
         if self._features:
             self.encoder, self._features = self._fitted(pa.Table.from_batches(self._features)), []
 

@@ -94,7 +94,7 @@ def protect(
         payment=payment,
         sources=files_read(table),
     )
-    return replace(release, left_out=survey.left_out, follows_order=survey.follows_order)
+    return replace(release, left_out=survey.left_out, follows_order=survey.follows_order, copies=survey.copies)
 
 
 def _open(table: object) -> LabelSource:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -40,14 +41,16 @@ class Release(releases.Release):
 
     Parameters
     ----------
-    follows_order
-        Whether the private labels follow the order of the rows: for the owner who made it, and not in the file.
+    follows_order, copies
+        Whether the private labels follow the order of the rows, and the released columns that tell every label, each
+        with how: for the owner who made it, and not in the file.
     """
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (TableMember,)
 
     follows_order: bool = False
+    copies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def asked(self) -> Plan:
@@ -96,6 +99,13 @@ class Release(releases.Release):
             raise InvalidRelease("a release of labels must have rows")
         _ = self.mechanism
         return self.asked.guarantee()
+
+    def warnings(self) -> list[str]:
+        """Return what its owner must read, and nobody else: released columns that tell every label."""
+        return [
+            f"{name} is released and tells every label{f', by its {how}' if how else ''}, at any epsilon; leave it out"
+            for name, how in self.copies.items()
+        ]
 
     def notes(self) -> list[str]:
         """Return how many rows there are and how many have no label; for persons, how many rows were left out."""
