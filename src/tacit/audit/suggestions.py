@@ -116,7 +116,7 @@ class Suggestions:
         """The other columns, each with the reason."""
         return self._encoder.left_out
 
-    @property
+    @cached_property
     def ranges(self) -> dict[str, tuple[float, float] | tuple[date, date]]:
         """A range around the typical values of each column of numbers or dates."""
         return {
@@ -124,13 +124,13 @@ class Suggestions:
             for rule in self._measured
         }
 
-    @property
+    @cached_property
     def clipped(self) -> dict[str, int]:
         """How many values of a column are far outside the rest, so that its range does not cover them."""
         counts = {rule.name: len(self._known(rule)) - len(self._typical(rule)) for rule in self._measured}
         return {name: count for name, count in counts.items() if count}
 
-    @property
+    @cached_property
     def codes(self) -> dict[str, tuple[str, ...]]:
         """The values of a column that likely stand for a gap, such as -999, so that its range does not cover them."""
         return {
@@ -139,7 +139,7 @@ class Suggestions:
             if rule.codes
         }
 
-    @property
+    @cached_property
     def categories(self) -> dict[str, tuple[str, ...]]:
         """The words of each text column with few words; a word of a handful of rows would identify people."""
         words = {
@@ -147,7 +147,7 @@ class Suggestions:
         }
         return {name: found for name, found in words.items() if 0 < len(found) <= _FEW}
 
-    @property
+    @cached_property
     def gaps(self) -> tuple[str, ...]:
         """The columns with missing values."""
         missing = (

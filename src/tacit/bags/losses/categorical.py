@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, logsumexp, softmax
 
 from tacit.bags.losses.semilinear import LEAST, Floats, SemilinearLoss, as_labels, as_predictions, refuse
 from tacit.data.queries import SqlColumn, float_literal
@@ -78,6 +77,8 @@ class CategoricalLoss(SemilinearLoss):
         return [f"CASE WHEN {column.number} = {k} THEN {one} ELSE {none} END" for k in range(self.classes)]
 
     def potential(self, f: ArrayLike, /) -> Floats:
+        from scipy.special import logsumexp
+
         return np.asarray(logsumexp(as_predictions(f, self.classes), axis=1))
 
     def tensor_potential(self, f: Tensor, /) -> Tensor:
@@ -88,6 +89,8 @@ class CategoricalLoss(SemilinearLoss):
         return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
 
     def mean(self, f: ArrayLike, /) -> Floats:
+        from scipy.special import softmax
+
         return np.asarray(softmax(as_predictions(f, self.classes), axis=1))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
@@ -98,6 +101,8 @@ class CategoricalLoss(SemilinearLoss):
         return np.log(np.clip(as_predictions(mean, self.classes), LEAST, 1.0))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
+        from scipy.special import log_softmax
+
         return np.asarray(
             -np.sum(log_softmax(as_predictions(f, self.classes), axis=1) * self.statistic(labels), axis=1)
         )

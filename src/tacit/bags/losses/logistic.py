@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from tacit.bags.losses.semilinear import LEAST, Floats, SemilinearLoss, as_labels, as_predictions, refuse
 from tacit.data.queries import SqlColumn
@@ -76,6 +75,8 @@ class LogisticLoss(SemilinearLoss):
         return f.logaddexp(f.new_zeros(()))[:, 0]
 
     def mean(self, f: ArrayLike, /) -> Floats:
+        from scipy.special import expit
+
         return np.asarray(expit(as_predictions(f, 1)))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
