@@ -135,8 +135,9 @@ def explain(found: CheckedGuarantee) -> str:
         bound = proved(found.leak.epsilon_lower_bound)
         return f"The guarantee is {found.guarantee}, but the attack shows that epsilon is {bound}."
     if found.measured is ReleaseState.DETERMINED:
-        copies = found.leak.facts.get("copies", ())
-        how = f" by the released {'columns' if len(copies) > 1 else 'column'} {', '.join(copies)}" if copies else ""
+        copies, several = found.leak.facts.get("copies", ()), found.leak.facts.get("releases")
+        how = f" by the exact totals of {several} releases together" if several else ""
+        how = f" by the released {'columns' if len(copies) > 1 else 'column'} {', '.join(copies)}" if copies else how
         return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain{how}."
     if found.proved_above and found.by_odds is not ReleaseState.ABOVE:
         return _by_bound(found)

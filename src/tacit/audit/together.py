@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from tacit.audit.measure import MadeRelease
 from tacit.audit.plan import PlannedRelease
 from tacit.audit.source import AuditedTable
 from tacit.audit.split import shuffle_rows
+from tacit.audit.subtracted import determined_together
 from tacit.audit.total import compose_for_label
 from tacit.leak import LabelBeliefs
 from tacit.leak.prior import calibrated_prior
@@ -25,7 +27,7 @@ __all__ = ["attack_together", "reason_apart"]
 
 _FIRST_DRAW = 16  # apart from the draws of the releases by themselves; each release has draws of its own
 _DRAWS = 4
-_SUBTRACTED = "exact totals of several releases can be subtracted from each other, which may determine labels"
+_SUBTRACTED = "exact totals of several releases can be subtracted from each other, and are too many to solve"
 _SURE = 1e-9  # beliefs are kept this far from 0 and 1, so that the next release can still change them
 
 
@@ -50,7 +52,8 @@ def attack_together(
     """Make the releases of one table of all of its rows, and attack each with the beliefs after the one before.
 
     The beliefs before the first are those of a model of the features. What is handed on is P(label) of each row, so
-    what a release says of several rows at once is lost: other attackers may find more. The rows are in random order.
+    what a release says of several rows at once is lost: other attackers may find more. The exact totals
+    of all releases are solved as one system. The rows are in random order.
 
     Parameters
     ----------
@@ -75,7 +78,9 @@ def attack_together(
     tell(f"all {len(joined)} releases together")
     places, codes = shuffle_rows(source, seed=seed or 0), source.codes
     prior = _beliefs_before(source)[places]
-    beliefs, certain, exact, guarantees = prior, 0, 0, []
+    table = source.table.take(places)
+    beliefs, certain, guarantees = prior, 0, []
+    exact: list[Any] = []  # releases of bags
     for number, step in enumerate(joined):
         names = step.plan.classes or source.classes
         order = [source.classes.index(name) for name in names]
@@ -83,27 +88,29 @@ def attack_together(
             draw = _FIRST_DRAW + _DRAWS * number
             made = MadeRelease(step, step.all_rows(places), seed=seed, folder=Path(folder), first_draw=draw)
             leak = made.attack(before=beliefs[:, order])
+            if "determined" in leak.facts and isinstance(made.release.guarantee, NoGuarantee):
+                exact.append(made.release)
         if leak.after is not None:
             beliefs = _possible(leak.after[:, np.argsort(order)])
         certain = max(certain, int(leak.facts.get("determined", 0)))
-        exact += "determined" in leak.facts and isinstance(made.release.guarantee, NoGuarantee)
         guarantees.append(made.release.guarantee)
+    several = len(exact) > 1 and not certain
+    fixed = determined_together(exact, table) if several else None
     guarantee = compose_for_label(guarantees, delta=delta)
     after = LabelBeliefs(beliefs=beliefs, prior=prior, guarantee=guarantee, classes=source.classes)
     measured = after.leak(codes[places])
-    table = source.table.take(places)
     return JointFinding(
         data=source.name,
         column=source.label,
         subject=source.label,
         rows=source.rows,
         guarantee=guarantee,
-        leak=replace(measured, before=None, after=None, facts={}),
+        leak=replace(measured, before=None, after=None, facts={"releases": len(exact)} if fixed else {}),
         groups=()
         if source.groups is None
         else changes_by_group(measured, table, label=source.label, groups=source.groups, classes=source.classes),
-        certain=certain,
-        doubt=_SUBTRACTED if exact > 1 else "",
+        certain=fixed.count if fixed else certain,
+        doubt=_SUBTRACTED if several and (fixed is None or fixed.undecided.any()) else "",
         releases=tuple(step.name for step in joined),
         left_out=left_out,
     )

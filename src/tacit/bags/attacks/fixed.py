@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from tacit.bags.attacks.components import SearchLimits, SolvedSystem, solve
 from tacit.bags.attacks.cycles import are_disjoint, settle
-from tacit.bags.attacks.membership import read_totals
+from tacit.bags.attacks.membership import read_exact
 from tacit.bags.attacks.propagation import nested_differences
 from tacit.bags.attacks.row_space import combinations
 from tacit.bags.attacks.system import RowCells, collapse, system_of
@@ -82,7 +83,7 @@ class DeterminedLabels:
 
 
 def determined(
-    release: BagTotals,
+    release: BagTotals | Sequence[BagTotals],
     table: object,
     *,
     whole: bool = False,
@@ -100,7 +101,8 @@ def determined(
     Parameters
     ----------
     release
-        Totals by partitions, or random bags.
+        Totals by partitions, or random bags; of several releases of the same rows in the same order, all totals are
+        used at once.
     table
         The features of the same rows, in any order for partitions; in the table's order for random bags.
     whole
@@ -118,9 +120,10 @@ def determined(
     ----------
     docs/proofs/bags_attack.md.
     """
-    published = read_totals(release, table).exact()
-    lower, upper = release.loss.bounds
-    if not release.loss.identity_link:
+    every = [release] if isinstance(release, BagTotals) else [*release]
+    published, loss = read_exact(every, table), every[0].loss
+    lower, upper = loss.bounds
+    if not loss.identity_link:
         most = float(upper[0])
     elif whole:
         most = _whole_range(float(lower[0]), float(upper[0]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from tacit.bags.attacks.system import membership_of
 from tacit.bags.partition import BagTotals, RandomBags
@@ -14,7 +15,7 @@ from tacit.data import open_table
 from tacit.data.queries import count_rows
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["PublishedTotals", "read_totals"]
+__all__ = ["PublishedTotals", "read_exact", "read_totals"]
 
 Floats = NDArray[np.float64]
 
@@ -61,6 +62,23 @@ class PublishedTotals:
         if not self.bernoulli:
             return self.totals, self.totals
         return self.totals, self.totals + self.sizes[:, None] - 1
+
+
+def read_exact(releases: Sequence[BagTotals], table: object) -> PublishedTotals:
+    """Put the rows of ``table`` into the bags of several releases of it whose totals have no noise."""
+    parts = [read_totals(release, table).exact() for release in releases]
+    if len(parts) == 1:
+        return parts[0]
+    if any(part.bernoulli for part in parts):
+        raise InvalidInput("must be sums: one draw from a bag says little beside other bags", field="release")
+    starts = np.cumsum([0, *(int(part.groups.max(initial=-1)) + 1 for part in parts)])
+    return PublishedTotals(
+        membership=csr_array(hstack([part.membership for part in parts], format="csr")),
+        totals=np.vstack([part.totals for part in parts]),
+        variance=np.concatenate([part.variance for part in parts]),
+        groups=np.concatenate([part.groups + start for part, start in zip(parts, starts, strict=False)]),
+        bernoulli=False,
+    )
 
 
 def read_totals(release: BagTotals, table: object) -> PublishedTotals:
