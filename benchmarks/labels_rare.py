@@ -34,8 +34,8 @@ from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.data_sets import adult
 from benchmarks.labels_accuracy.problems import SETS, Split
 from tacit.labels import Plan, protect
+from tacit.labels.fitting.likelihood import LikelihoodRegression
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.likelihood import LikelihoodRegression
 from tacit.labels.learners.retrain import ConsensusRows
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"

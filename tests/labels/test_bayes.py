@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.special import softmax
-from sklearn.linear_model import LogisticRegression
 
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import bayes_posterior, guess_labels, guess_labels_with_features
+from tacit.labels.fitting.likelihood import LikelihoodRegression
 
 
 def generated(rng, *, classes, rows, skew=1.0):
@@ -60,7 +60,7 @@ def attacked(mechanism, classes, epsilon, *, rows, seed):
     X, P, y = generated(rng, classes=classes, rows=rows)
     release = released(y, rng, classes=classes, epsilon=epsilon, mechanism=mechanism)
     exact = bayes_posterior(release.evidence.likelihood, prior=P)
-    return P, y, exact, guess_labels_with_features(release, X, model=LogisticRegression(max_iter=1000), rng=rng)
+    return P, y, exact, guess_labels_with_features(release, X, model=LikelihoodRegression(), rng=rng)
 
 
 def compare(mechanism, classes, epsilon, *, rows):
@@ -72,7 +72,7 @@ def compare(mechanism, classes, epsilon, *, rows):
     return lost.max(), worse, calibration_error(ours.beliefs, y)
 
 
-CASES = [("rr", 3, 1.0), ("laplace", 3, 2.0), ("unbiased", 3, 2.0), ("prior", 3, 2.0)]
+CASES = [("rr", 5, 2.0), ("laplace", 3, 2.0), ("unbiased", 3, 2.0), ("prior", 3, 2.0)]
 
 
 @pytest.mark.parametrize(("mechanism", "classes", "epsilon"), CASES)
@@ -84,16 +84,41 @@ def test_the_attack_is_as_good_as_the_exact_bayes_attacker(mechanism, classes, e
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("classes", "epsilon"), [(2, 0.5), (2, 1.0), (2, 3.0), (5, 3.0)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("classes", [2, 5])
 @pytest.mark.parametrize("mechanism", ["rr", "laplace", "unbiased", "prior"])
 def test_the_attack_is_as_good_as_the_exact_bayes_attacker_at_full_size(mechanism, classes, epsilon):
     """Of five classes no release with this noise teaches P(label | x) to a point, as the exact attacker knows it."""
+    if mechanism == "prior" and classes == 5 and epsilon < 3:
+        pytest.skip("few outputs: the release says nothing about how the other classes divide")
     lost, worse, error = compare(mechanism, classes, epsilon, rows=100_000)
     assert lost < 0.01
     assert worse < 0.01 or classes == 5
     assert error < 0.02
 
 
+def test_control_beliefs_that_are_too_bold_are_not_calibrated():
+    P, y, exact, ours = attacked("laplace", 3, 2.0, rows=20_000, seed=0)
+    assert calibration_error(exact, y) < 0.02
+    likelihood = ours.beliefs / ours.prior
+    bold = bayes_posterior(likelihood, prior=ours.prior**2 / (ours.prior**2).sum(axis=1, keepdims=True))
+    assert calibration_error(bold, y) > 0.03
+    uniform = bayes_posterior(likelihood, prior=np.full(3, 1 / 3))
+    assert balanced_accuracy(ours.beliefs, P.mean(axis=0), y) > balanced_accuracy(uniform, np.full(3, 1 / 3), y) + 0.05
+
+
+def test_a_channel_that_merges_classes_leaves_their_shares():
+    """Of the prior's two likeliest classes all outputs are: the shares of the others come from the public prior."""
+    rng = np.random.default_rng(0)
+    X, _, y = generated(rng, classes=5, rows=5000)
+    release = released(y, rng, classes=5, epsilon=0.5, mechanism="prior")
+    assert (release.evidence.channel.transition.sum(axis=0) > 0).sum() == 2
+    ours = guess_labels_with_features(release, X, model=LikelihoodRegression(), rng=rng)
+    assert ours.prior.mean(axis=0) == pytest.approx(release.evidence.shares[0], abs=0.001)
+    assert np.ptp(ours.prior, axis=0).max() > 0.05, "control: the features are used"
+
+
+@pytest.mark.slow
 def test_beliefs_about_many_classes_are_calibrated():
     _, y, _, ours = attacked("laplace", 40, 3.0, rows=8000, seed=1)
     assert calibration_error(ours.beliefs, y) < 0.02

@@ -1,6 +1,7 @@
 """The best guess of each label: closed forms, the ceiling of the guarantee, features, and what is refused."""
 
 import math
+import time
 from bisect import bisect_left
 
 import numpy as np
@@ -15,8 +16,8 @@ from papers.label_bags.theory import additive_advantage, bayes_accuracy
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import bayes_posterior, guess_labels, guess_labels_with_features
 from tacit.labels.fitting.expect import calibrate
+from tacit.labels.fitting.shares import shares_of_outputs, unfold
 from tacit.labels.mechanisms import RandomizedResponse, RandomizedResponseOnBins
-from tacit.labels.mechanisms.shares import unfold
 from tacit.labels.releases.release import Release
 from tacit.leak import (
     ABSTAIN,
@@ -304,6 +305,27 @@ def test_unfolding_takes_the_channel_off():
     merged = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     found = unfold(np.array([[0.6, 0.4]]), transition=merged, start=np.array([[0.3, 0.1, 0.6]]))
     assert found[0] == pytest.approx([0.45, 0.15, 0.4])
+
+
+def test_shares_under_randomized_response_have_a_closed_form(monkeypatch):
+    rng = np.random.default_rng(17)
+    labels, rr = rng.choice(6, 3000, p=[0.5, 0.3, 0.15, 0.05, 0, 0]), RandomizedResponse(epsilon=1.5, classes=6)
+    given, start = rr.randomize(labels, rng=rng), np.full(6, 1 / 6)
+    closed = shares_of_outputs(given, transition=rr.transition(), start=start)
+    monkeypatch.setattr("tacit.labels.fitting.shares.uniform_channel", lambda _: None)
+    by_steps = shares_of_outputs(given, transition=rr.transition(), start=start)
+    assert closed == pytest.approx(by_steps, abs=1e-3)
+    assert np.abs(np.bincount(given) / len(given) - by_steps).max() > 0.05, "control: without taking the channel off"
+
+
+def test_many_classes_take_no_time_of_the_square_of_their_number():
+    rng, K = np.random.default_rng(18), 3000
+    labels = rng.integers(0, 5, 400)
+    release = released(labels, K, rng, epsilon=8.0)
+    start = time.process_time()
+    found = guess_labels(release)
+    assert time.process_time() - start < 3, "by 2,000 steps of K^2 each it takes minutes"
+    assert (found.guesses == labels).mean() > 0.9
 
 
 def test_calibration_sets_timid_and_bold_models_right():

@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from tacit.labels.fitting.likelihood import LikelihoodRegression, NoSignalWarning
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.likelihood import LikelihoodRegression, NoSignalWarning
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
 

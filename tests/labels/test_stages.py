@@ -12,10 +12,10 @@ from tacit.data.classes import Classes
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import guess_labels, guess_labels_with_features
 from tacit.labels.fitting.denoise import NoisyLabels
+from tacit.labels.fitting.shares import likeliest_shares
 from tacit.labels.fitting.unseen import predict_unseen
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse, StagedResponse
-from tacit.labels.mechanisms.shares import likeliest_shares
 from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.releases.release import Release
 from tacit.privacy import InvalidInput

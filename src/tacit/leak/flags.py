@@ -87,13 +87,15 @@ def worst_first(changes: Sequence[OddsChange]) -> tuple[OddsChange, ...]:
     A class counts as exposed as much if its own change reaches that lower end. Randomized response, for example,
     changes the odds of every class alike, and the rarest class is the one that people are harmed by.
     """
-    left, ordered = list(changes), []
-    while left:
-        clearest = max(left, key=lambda change: (change.odds_interval.low, change.odds))
-        alike = [change for change in left if change.odds >= clearest.odds_interval.low]
-        worst = min([clearest, *alike], key=lambda change: change.share)
-        left.remove(worst)
-        ordered.append(worst)
+    low, odds, share = np.array([(one.odds_interval.low, one.odds, one.share) for one in changes]).reshape(-1, 3).T
+    ordered: list[OddsChange] = []
+    left = np.ones(len(changes), dtype=np.bool_)
+    for clearest in np.lexsort((-odds, -low)).tolist():
+        while left[clearest]:
+            alike = np.where(left & (odds >= low[clearest]), share, np.inf)
+            worst = int(alike.argmin()) if alike.min() < share[clearest] else clearest
+            left[worst] = False
+            ordered.append(changes[worst])
     return tuple(ordered)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_in_order, guess_labels_with_features
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
+from tacit.labels.fitting.likelihood import LikelihoodRegression
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.methods import Bayes
 from tacit.labels.releases.release import Release
@@ -32,7 +33,7 @@ def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
     X, columns = target.features() if target.before is None else (None, [])
     featured = None
     if X is not None:
-        model = named_estimator(method.estimator)
+        model = LikelihoodRegression() if method.estimator == "logistic" else named_estimator(method.estimator)
         featured = guess_labels_with_features(released, X, model=model, rng=target.rng)
     best = featured or alone
     ordered = guess_labels_in_order(released, best) if released.header.ordered else None
@@ -68,7 +69,7 @@ def _note(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> st
 
 
 def _expected(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> str:
-    counted = "" if truth is None else f", and {guesses.leak(truth).rate:.1%} are"
+    counted = "" if truth is None else f", and {guesses.share_right(truth):.1%} are"
     return f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}."
 
 

@@ -43,12 +43,21 @@ class LabelGuesses(LabelBeliefs):
 
     def leak(self, truth: Any, *, baseline: float | None = None, level: float = 0.95) -> Leak:  # noqa: ANN401
         """Measure the guesses by the private labels, as :meth:`LabelBeliefs.leak` does."""
+        codes = self._codes(truth)
+        return super().leak(np.where(self.guesses != ABSTAIN, codes, 0), baseline=baseline, level=level)
+
+    def share_right(self, truth: Any) -> float:  # noqa: ANN401
+        """Return the share of correct guesses among those made."""
+        made = self.guesses != ABSTAIN
+        return float((self.guesses == self._codes(truth))[made].mean())
+
+    def _codes(self, truth: Any) -> NDArray[np.int64]:  # noqa: ANN401
         codes, guessed = self.coding.encode(truth), self.guesses != ABSTAIN
         if len(codes) != len(guessed):
             raise InvalidInput(f"must have one label for each of {len(guessed)} rows, got {len(codes)}", field="truth")
         if (codes[guessed] < 0).any():
             raise InvalidInput("must not be missing where a label was released", field="truth")
-        return super().leak(np.where(guessed, codes, 0), baseline=baseline, level=level)
+        return np.asarray(codes, dtype=np.int64)
 
 
 def bayes_posterior(likelihood: ArrayLike, *, prior: ArrayLike) -> Array:

@@ -9,10 +9,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.labels.fitting.denoise import DenoisingRule, ForwardCorrection, NoCorrection
+from tacit.labels.fitting.likelihood import LikelihoodRegression
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.likelihood import LikelihoodRegression
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows, RetrainingRule

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes
-from tacit.labels.mechanisms.shares import likeliest_shares
+from tacit.labels.fitting.shares import likeliest_shares, shares_of_outputs, uniform_channel
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Evidence", "LabelChannel", "evidence_of_classes", "evidence_of_numbers", "spread"]
@@ -21,12 +21,17 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class LabelChannel:
     """One transition matrix for all rows, and what came out of it."""
 
     outputs: Codes
     transition: Array
+
+    @cached_property
+    def uniform(self) -> tuple[float, float] | None:
+        """The probabilities of a label's own output and of each other, where these are the same for all labels."""
+        return uniform_channel(self.transition)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,10 +55,15 @@ class Evidence:
         """An unbiased estimate of each row's one-hot label, by T^-1 for a channel T; None if there is none."""
         if self.one_hot is not None or self.channel is None:
             return self.one_hot
-        transition = self.channel.transition
+        transition, outputs = self.channel.transition, self.channel.outputs
+        if self.channel.uniform is not None:
+            keep, other = self.channel.uniform
+            estimate = np.full((len(outputs), len(transition)), -other / (keep - other))
+            estimate[np.arange(len(outputs)), outputs] += 1 / (keep - other)
+            return estimate
         if transition.shape[0] != transition.shape[1] or np.linalg.matrix_rank(transition) < len(transition):
             return None
-        return np.asarray(np.linalg.inv(transition)[self.channel.outputs])
+        return np.asarray(np.linalg.inv(transition)[outputs])
 
     @cached_property
     def shares(self) -> Array:
@@ -65,7 +75,10 @@ class Evidence:
         if self.prior is not None and len(np.atleast_2d(self.prior)) > 1:
             return self.prior
         start = np.full(len(self.classes), 1 / len(self.classes)) if self.prior is None else np.ravel(self.prior)
-        return likeliest_shares(self.likelihood[self.present], start=start)[None]
+        if self.channel is None:
+            return likeliest_shares(self.likelihood[self.present], start=start)[None]
+        outputs = self.channel.outputs[self.present]
+        return shares_of_outputs(outputs, transition=self.channel.transition, start=start)[None]
 
     @property
     def present(self) -> NDArray[np.bool_]:

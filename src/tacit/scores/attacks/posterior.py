@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.enumeration import enumerated_posterior
 
 __all__ = ["ScoreReading", "label_posterior"]
 
@@ -53,11 +54,12 @@ def label_posterior(
     losses: ArrayLike,
     floating: float | None = None,
 ) -> Floats:
-    """Return the probability of every label given all answers, (rows, labels), by approximate message passing.
+    """Return the probability of every label given all answers, (rows, labels).
 
-    To one row, all other rows and the noise are a Gaussian around each answer; the row's label is weighed against
-    it by Bayes' rule, and its new mean and variance enter the others' Gaussian. For random choices and many rows
-    this comes close to the exact posterior, which no attack on the same answers can beat.
+    A few rows are enumerated. More are weighed by approximate message passing: to one row, all other rows and the noise
+    are a Gaussian around each answer; the row's label is weighed against it by Bayes' rule, and its new mean and
+    variance enter the others' Gaussian. For random choices and many rows this comes close to the exact posterior, which
+    no attack on the same answers can beat.
 
     Parameters
     ----------
@@ -81,7 +83,10 @@ def label_posterior(
             f"must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}", field="losses"
         )
     beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
-    return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on() if readings else beliefs
+    if not readings:
+        return np.asarray(beliefs)
+    exact = enumerated_posterior(readings, beliefs, table) if floating is None else None
+    return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on() if exact is None else exact
 
 
 class _ReadingMatrices:

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.mechanisms.shares import unfold
+from tacit.labels.fitting.shares import unfold
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LikelihoodRegression", "NoSignalWarning"]
