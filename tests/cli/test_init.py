@@ -68,6 +68,15 @@ def test_no_bags_are_planned_by_a_column_of_rare_values(run, tmp_path, capsys):
     measure(plan.steps[0], seed=0, tell=lambda _: None)
 
 
+def test_random_bags_are_planned_with_noise_where_no_column_makes_bags(run, tmp_path):
+    data, rng = tmp_path / "two.parquet", np.random.default_rng(0)
+    pq.write_table(pa.table({"weight": rng.normal(70, 9, 200), "y": [0, 1] * 100}), data)
+    assert run("--label", "y", "--surfaces", "bags", data=data) == 0
+    plan = read_plan(run.out)
+    assert plan.steps[0].plan.epsilon == 1
+    assert measure(plan.steps[0], seed=0, tell=lambda _: None).guarantee.epsilon == 1
+
+
 def test_row_numbers_are_no_suggestion(run, tmp_path):
     data, rng = tmp_path / "rows.parquet", np.random.default_rng(0)
     amounts = rng.permutation(200) * 7  # whole numbers, each once, that count nothing

@@ -129,9 +129,9 @@ min_size = {least}  # smaller bags are not released
 {totals}epsilon = {e}  # for one label; "none" for exact totals
 """
 _RANDOM_BAGS = """\
-[[bags]]  # exact label totals of random bags, because no column has few values of many rows each
-mechanism = {{ name = "random", size = {size}, bags = {bags} }}  # rows per bag, and how many bags
-{totals}epsilon = "none"
+[[bags]]  # label totals of random bags, because no column has few values of many rows each
+mechanism = {{ name = "random", size = {size}, bags = {bags}, joins = 1 }}  # rows per bag, bags, and bags per row
+{totals}epsilon = {e}  # for one label; "none" for exact totals
 """
 _FEATURES = """\
 [[features]]  # totals of the most informative columns for each class, with noise
@@ -185,8 +185,8 @@ def _left_out(columns: Mapping[str, str]) -> str:
 def _bags(found: Suggestions, e: str, own: Mapping[str, str], *, rows: int) -> str:
     if found.bags:
         return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in found.bags), least=_LEAST_BAG, e=e, **own)
-    size = min(10, rows)
-    return _RANDOM_BAGS.format(size=size, bags=max(1, rows // size), **own)
+    bags = max(1, rows // 2 // _LEAST_BAG)  # the audit protects half of the rows
+    return _RANDOM_BAGS.format(size=min(_LEAST_BAG, rows), bags=bags, e=e, **own)
 
 
 def _declared(found: Suggestions, public: str | None) -> str:

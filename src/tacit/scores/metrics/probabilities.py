@@ -93,7 +93,7 @@ class LogLoss(_ProbabilityMetric):
         if not 0 < self.floor < 1 / self.classes:
             raise InvalidInput(
                 f"must be in (0, 1/{self.classes}) for {self.classes} classes, got {self.floor!r}; give a smaller one "
-                f"as in {self.name}:floor={0.1 / self.classes:.1g}",
+                f"as in {self.name}:floor=1e-6",
                 field="floor",
             )
 
