@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import beta, binom
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from benchmarks.published_tail import PublishedTail
+from benchmarks.published_tail import published_tail
 from benchmarks.timing import timed_row
 from tacit.leak import FixedThreshold, HeldOut, UnionBoundThresholds, epsilon_one_run, leak_from_scores
 from tacit.leak.intervals import lower_limit
@@ -52,7 +52,7 @@ def _one_run(*, quick: bool) -> dict:
     right, guesses, delta = (80, 100, 1e-5) if quick else (1100, 2000, 1e-5)
 
     def ours() -> float:
-        return epsilon_one_run(right, guesses, guesses, delta=delta, tail=PublishedTail())
+        return epsilon_one_run(right, guesses, guesses, delta=delta, tail=published_tail)
 
     assert abs(ours() - _by_the_loop(right, guesses, delta)) < 1e-6
     theirs = _best(lambda: _by_the_loop(right, guesses, delta))

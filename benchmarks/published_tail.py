@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
-from tacit.leak.one_run_tails import Array, OneRunTail, SharpTail, at_least
+from tacit.leak.one_run_tails import Array, at_least, sharp_tail, with_chance
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["PublishedTail"]
+__all__ = ["published_tail"]
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedTail(OneRunTail):
-    """The bound of Steinke, Nasr and Jagielski, for fair coins: looser than :class:`SharpTail` where it matters.
+def published_tail(
+    right: ArrayLike,
+    guesses: ArrayLike,
+    examples: ArrayLike,
+    *,
+    epsilon: ArrayLike,
+    delta: float = 0.0,
+    prior: float = 0.5,
+) -> Array:
+    """Bound the probability of ``right`` correct guesses or more for fair coins, looser than ``sharp_tail``.
 
     P(V >= v) <= P(W >= v) + 2 m delta max over 1 <= i <= v of P(v - i <= W < v)/i.
 
@@ -26,15 +32,12 @@ class PublishedTail(OneRunTail):
     ----------
     Steinke, Nasr and Jagielski (2023), main theorem.
     """
-
-    def check_prior(self, prior: float) -> None:
-        """Raise unless the secrets are fair coins."""
-        if prior != 0.5:
-            raise InvalidInput(f"must be 0.5 for PublishedTail(), got {prior!r}: use SharpTail()", field="prior")
-
-    def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array:
-        printed = at_least(v, r, q) + 2 * m * delta * _best_average(v, r, q)
-        return np.minimum(np.maximum(SharpTail()._bound(v, r, m, q, delta), np.where(v == 0, 1.0, printed)), 1.0)
+    if prior != 0.5:
+        raise InvalidInput(f"must be 0.5 for published_tail, got {prior!r}: use sharp_tail", field="prior")
+    v, r, m, q = with_chance(right, guesses, examples, epsilon=epsilon, prior=prior)
+    printed = at_least(v, r, q) + 2 * m * delta * _best_average(v, r, q)
+    sharp = sharp_tail(right, guesses, examples, epsilon=epsilon, delta=delta)
+    return np.minimum(np.maximum(sharp, np.where(v == 0, 1.0, printed)), 1.0)
 
 
 def _best_average(v: Array, r: Array, q: Array) -> Array:

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from benchmarks.published_tail import PublishedTail
-from tacit.leak import SharpTail, epsilon_one_run
+from benchmarks.published_tail import published_tail
+from tacit.leak import epsilon_one_run, sharp_tail
 from tacit.privacy import InvalidInput
 
 RUNS = 2000
@@ -27,15 +27,15 @@ LIMIT = 0.05 + 3 * math.sqrt(0.05 * 0.95 / RUNS)
     ],
 )
 def test_pinned(v, r, m, delta, epsilon):
-    assert epsilon_one_run(v, r, m, delta=delta, tail=PublishedTail()) == pytest.approx(epsilon, abs=5e-7)
+    assert epsilon_one_run(v, r, m, delta=delta, tail=published_tail) == pytest.approx(epsilon, abs=5e-7)
     if delta == 0:
         assert epsilon_one_run(v, r, m) == pytest.approx(epsilon, abs=5e-7)
 
 
 def test_pinned_p_values():
-    for tail in (PublishedTail(), SharpTail()):
-        assert tail.p_value(90, 100, 1000, epsilon=1.0) == pytest.approx(2.735813e-5, rel=2e-7)
-    assert PublishedTail().p_value(90, 100, 1000, epsilon=1.0, delta=1e-5) == pytest.approx(8.412886e-4, rel=1e-7)
+    for tail in (published_tail, sharp_tail):
+        assert tail(90, 100, 1000, epsilon=1.0) == pytest.approx(2.735813e-5, rel=2e-7)
+    assert published_tail(90, 100, 1000, epsilon=1.0, delta=1e-5) == pytest.approx(8.412886e-4, rel=1e-7)
 
 
 def test_all_right_has_a_closed_form():
@@ -58,8 +58,8 @@ def test_published_agrees_with_the_loop(r):
     for v in sorted({1, r // 2, (3 * r) // 4, r} - {0}):
         for epsilon in (0.0, 0.3, 1.0, 4.0):
             expected = published_by_the_book(v, r, m, epsilon, 1e-3)
-            sharp = float(SharpTail().p_value(v, r, m, epsilon=epsilon, delta=1e-3))
-            ours = float(PublishedTail().p_value(v, r, m, epsilon=epsilon, delta=1e-3))
+            sharp = float(sharp_tail(v, r, m, epsilon=epsilon, delta=1e-3))
+            ours = float(published_tail(v, r, m, epsilon=epsilon, delta=1e-3))
             assert ours == pytest.approx(max(expected, sharp), rel=1e-9)
 
 
@@ -92,7 +92,7 @@ def largest_chance(v, r, m, epsilon, delta):
 def test_sharp_is_the_optimum(epsilon, delta):
     for r, m in ((1, 1), (2, 2), (3, 6), (10, 10), (10, 40), (40, 40)):
         for v in sorted({1, r // 2, (3 * r) // 4, r} - {0}):
-            ours = float(SharpTail().p_value(v, r, m, epsilon=epsilon, delta=delta))
+            ours = float(sharp_tail(v, r, m, epsilon=epsilon, delta=delta))
             assert ours == pytest.approx(largest_chance(v, r, m, epsilon, delta), abs=1e-6)
 
 
@@ -102,13 +102,13 @@ def test_the_printed_bound_fails_below_the_mean():
     without = binom.sf(0, 2, 1 / (1 + math.exp(-3.0)))
     assert (attained - without) / 1e-2 == pytest.approx(0.0497, abs=1e-4)
     assert (printed - without) / 1e-2 == pytest.approx(0.0090, abs=1e-4)
-    assert PublishedTail().p_value(1, 2, 2, epsilon=3.0, delta=1e-2) >= attained - 1e-9
+    assert published_tail(1, 2, 2, epsilon=3.0, delta=1e-2) >= attained - 1e-9
 
 
 def test_sharp_proves_more_than_published():
     v = np.arange(1, 201)
     sharp = epsilon_one_run(v, 200, 400, delta=1e-4)
-    published = epsilon_one_run(v, 200, 400, delta=1e-4, tail=PublishedTail())
+    published = epsilon_one_run(v, 200, 400, delta=1e-4, tail=published_tail)
     assert np.all(sharp >= published)
     assert np.all(sharp <= epsilon_one_run(v, 200, 400))
     assert np.all(np.diff(sharp) >= -1e-9)  # more right guesses never prove less
@@ -117,16 +117,16 @@ def test_sharp_proves_more_than_published():
 
 def test_the_result_is_refuted_and_the_next_is_not():
     v, r, m, delta = 70, 100, 300, 1e-4
-    for tail in (SharpTail(), PublishedTail()):
+    for tail in (sharp_tail, published_tail):
         found = epsilon_one_run(v, r, m, delta=delta, tail=tail)
-        assert tail.p_value(v, r, m, epsilon=found, delta=delta) <= 0.05
-        assert tail.p_value(v, r, m, epsilon=found + 1e-7, delta=delta) > 0.05
+        assert tail(v, r, m, epsilon=found, delta=delta) <= 0.05
+        assert tail(v, r, m, epsilon=found + 1e-7, delta=delta) > 0.05
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 def test_coverage_of_randomized_response(epsilon):
     right = np.random.default_rng(21).binomial(300, 1 / (1 + math.exp(-epsilon)), size=RUNS)
-    for tail in (SharpTail(), PublishedTail()):
+    for tail in (sharp_tail, published_tail):
         for delta in (0.0, 1e-4):
             assert np.mean(epsilon_one_run(right, 300, 300, delta=delta, tail=tail) > epsilon) <= LIMIT
 
@@ -134,7 +134,7 @@ def test_coverage_of_randomized_response(epsilon):
 def chance_of_v(v, r, epsilon, delta):
     """The mechanism that attains the optimum at v: randomized response, its counts from v on made likelier."""
     mass = binom.pmf(np.arange(r + 1), r, 1 / (1 + math.exp(-epsilon)))
-    above, lifted = mass[v:].sum(), float(SharpTail().p_value(v, r, r, epsilon=epsilon, delta=delta))
+    above, lifted = mass[v:].sum(), float(sharp_tail(v, r, r, epsilon=epsilon, delta=delta))
     mass[v:] *= lifted / above
     mass[:v] *= (1 - lifted) / (1 - above)
     return mass
@@ -189,7 +189,7 @@ def test_extreme_sizes():
     million = 1_000_000
     assert 12 < epsilon_one_run(million, million, million, delta=1e-9) < epsilon_one_run(million, million, million)
     with np.errstate(all="raise", under="ignore"):
-        assert np.isfinite(SharpTail().p_value([1, 10**6], 10**6, 10**6, epsilon=[800.0, 0.0], delta=1e-9)).all()
+        assert np.isfinite(sharp_tail([1, 10**6], 10**6, 10**6, epsilon=[800.0, 0.0], delta=1e-9)).all()
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_extreme_sizes():
         ((3, 2, 10), {}, "right must be from 0 to guesses, got 3 of 2"),
         ((1, 11, 10), {}, "guesses must be from 0 to examples, got 11 of 10"),
         ((1, 2, 10), {"prior": 0.0}, "prior must be in"),
-        ((1, 2, 10), {"delta": 0.1, "prior": 0.3, "tail": PublishedTail()}, "use SharpTail"),
+        ((1, 2, 10), {"delta": 0.1, "prior": 0.3, "tail": published_tail}, "use sharp_tail"),
         ((1, 2, 10), {"delta": -0.1}, "delta must be in"),
     ],
 )

@@ -12,7 +12,7 @@ from tacit.leak.number_performance import NumberPerformance, judge_numbers
 from tacit.leak.odds import LeakVerdict, OddsChange, compare_odds
 from tacit.leak.one_run import epsilon_one_run
 from tacit.leak.one_run_gaussian import gaussian_epsilon, mu_from_rates, mu_one_run
-from tacit.leak.one_run_tails import OneRunTail, SharpTail
+from tacit.leak.one_run_tails import sharp_tail
 from tacit.leak.performance import ClassPerformance, MetricEstimate, judge_classes
 from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
@@ -40,11 +40,9 @@ __all__ = [
     "ModelReport",
     "NumberPerformance",
     "OddsChange",
-    "OneRunTail",
     "PlantedCanaries",
     "RocCurve",
     "RocPoint",
-    "SharpTail",
     "ThresholdRule",
     "UnionBoundThresholds",
     "advantage_limit",
@@ -67,4 +65,5 @@ __all__ = [
     "mu_one_run",
     "odds_changes",
     "plant_canaries",
+    "sharp_tail",
 ]

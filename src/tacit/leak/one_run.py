@@ -17,7 +17,7 @@ from scipy.special import logit
 
 from tacit.leak.epsilon import round_down
 from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
-from tacit.leak.one_run_tails import Array, OneRunTail, SharpTail, check_coin_prior
+from tacit.leak.one_run_tails import Array, OneRunTail, check_coin_prior, sharp_tail
 from tacit.privacy.rounding import check_delta
 
 __all__ = ["epsilon_one_run"]
@@ -56,7 +56,7 @@ def epsilon_one_run(
     delta: float = 0.0,
     level: float = 0.95,
     prior: float = 0.5,
-    tail: OneRunTail = SharpTail(),  # noqa: B008 - frozen, without state
+    tail: OneRunTail = sharp_tail,
 ) -> NDArray[np.float64] | float:
     """Bound epsilon from below by the correct guesses of one run.
 
@@ -95,7 +95,7 @@ def epsilon_one_run(
     pure = np.maximum(pure, 0.0) + np.zeros(np.broadcast_shapes(v.shape, r.shape, m.shape))
 
     def refuted(epsilon: Array) -> NDArray[np.bool_]:
-        p_value = tail.p_value(v, r, m, epsilon=epsilon, delta=delta, prior=prior)
+        p_value = tail(v, r, m, epsilon=epsilon, delta=delta, prior=prior)
         return p_value * (1 + _SLACK) <= alpha
 
     return round_down(_bisect(refuted, pure), trials=r)

@@ -5,8 +5,7 @@ W counts successes of r draws with probability q, where q/(1 - q) = e^epsilon pr
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,41 +13,25 @@ from scipy.special import betainc, betaincc, expit, logit
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OneRunTail", "SharpTail", "at_least", "check_coin_prior"]
+__all__ = ["OneRunTail", "at_least", "check_coin_prior", "sharp_tail", "with_chance"]
 
 Array = NDArray[np.float64]
 
 
-class OneRunTail(ABC):
-    """A bound on the probability of v correct guesses or more for an (epsilon, delta) mechanism."""
-
-    def p_value(
-        self,
-        right: ArrayLike,
-        guesses: ArrayLike,
-        examples: ArrayLike,
-        *,
-        epsilon: ArrayLike,
-        delta: float = 0.0,
-        prior: float = 0.5,
-    ) -> Array:
-        """Bound the probability of at least ``right`` correct guesses."""
-        self.check_prior(prior)
-        chance = expit(np.asarray(epsilon, dtype=np.float64) + logit(prior))
-        v, r, m, q = np.broadcast_arrays(right, guesses, examples, chance)
-        return self._bound(v.astype(np.float64), r.astype(np.float64), m.astype(np.float64), q, delta)
-
-    def check_prior(self, prior: float) -> None:
-        """Raise if the bound does not hold for a prior."""
-        check_coin_prior(prior)
-
-    @abstractmethod
-    def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array: ...
+OneRunTail = Callable[..., Array]
+"""A bound on the probability of v correct guesses or more, with the parameters of :func:`sharp_tail`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharpTail(OneRunTail):
-    """The largest probability of v correct guesses or more under any (epsilon, delta) mechanism.
+def sharp_tail(
+    right: ArrayLike,
+    guesses: ArrayLike,
+    examples: ArrayLike,
+    *,
+    epsilon: ArrayLike,
+    delta: float = 0.0,
+    prior: float = 0.5,
+) -> Array:
+    """Return the largest probability of ``right`` correct guesses or more under any (epsilon, delta) mechanism.
 
     P(V >= v) <= P(W >= v) + m delta P(W >= v) P(W < v)/(v P(W = v)), attained for fair coins.
 
@@ -56,12 +39,20 @@ class SharpTail(OneRunTail):
     ----------
     docs/proofs/epsilon_lower_bounds.md, "One run".
     """
+    v, r, m, q = with_chance(right, guesses, examples, epsilon=epsilon, prior=prior)
+    above, below = at_least(v, r, q), _below(v, r, q)
+    with np.errstate(invalid="ignore"):  # infinity times 0 where P(W < v) vanishes: p is 1 there anyway
+        added = m * delta * _tail_over_mass(v, r, q, above) * below / np.maximum(v, 1)
+    return np.minimum(np.where((v == 0) | (below == 0), 1.0, above + added), 1.0)
 
-    def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array:
-        above, below = at_least(v, r, q), _below(v, r, q)
-        with np.errstate(invalid="ignore"):  # infinity times 0 where P(W < v) vanishes: p is 1 there anyway
-            added = m * delta * _tail_over_mass(v, r, q, above) * below / np.maximum(v, 1)
-        return np.minimum(np.where((v == 0) | (below == 0), 1.0, above + added), 1.0)
+
+def with_chance(
+    right: ArrayLike, guesses: ArrayLike, examples: ArrayLike, *, epsilon: ArrayLike, prior: float
+) -> tuple[Array, Array, Array, Array]:
+    """Return v, r and m as floats of one shape, and q, the chance of a success of W."""
+    chance = expit(np.asarray(epsilon, dtype=np.float64) + logit(check_coin_prior(prior)))
+    v, r, m, q = np.broadcast_arrays(right, guesses, examples, chance)
+    return v.astype(np.float64), r.astype(np.float64), m.astype(np.float64), q
 
 
 def check_coin_prior(prior: float) -> float:

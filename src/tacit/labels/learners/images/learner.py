@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tacit.labels.learners.images.device import compiled, laid_out
 from tacit.labels.learners.images.network import ImageNetwork
+from tacit.labels.learners.images.reading import compiled, laid_out
 from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions
 from tacit.labels.learners.images.views import strong_views, weak_views
 from tacit.labels.learners.network.device import bfloat16

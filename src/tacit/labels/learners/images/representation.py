@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint
-from tacit.labels.learners.images.device import compiled, laid_out
 from tacit.labels.learners.images.network import ResidualNetwork, projector
 from tacit.labels.learners.images.optimizer import LayerwiseSgd
+from tacit.labels.learners.images.reading import compiled, laid_out
 from tacit.labels.learners.images.views import patch_views
 from tacit.labels.learners.network.device import bfloat16
 
