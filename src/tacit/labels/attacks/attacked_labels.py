@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.data import Encoder
 from tacit.data.names import check_present
+from tacit.labels.attacks.alignment import check_order
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.privacy.edge import Progress
@@ -37,6 +38,17 @@ class AttackedLabels:
         rows = rows_of(self.release, self.truth, field="truth")
         check_present(self.release.asked.label, rows.column_names, argument="truth's label")
         return rows
+
+    def compared(self) -> tuple[str, ...]:
+        """Return the columns that show that truth is in the order of the release; raise if one shows that it is not."""
+        if self.truth is None or not self.release.header.ordered:
+            return ()
+        truth = self.true_rows()
+        own = truth.select([name for name in truth.column_names if name != self.release.asked.label])
+        found = check_order(own, self.release.table.select(self.release.feature_names), against="the release")
+        if self.data is not None and self.data is not self.truth:
+            found += check_order(own, rows_of(self.release, self.data, field="data"), against="data")
+        return found
 
     def true_labels(self) -> pa.ChunkedArray | None:
         """Return the protected labels; None where they are not known."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tacit.labels.attacks.alignment import ASSUMED
 from tacit.labels.attacks.attacked_labels import AttackedLabels
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_in_order, guess_labels_with_features
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
@@ -27,7 +28,7 @@ _SHUFFLE = (
 
 def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
     """Guess each label from the release, then with features, then with the order of the rows, as far as each helps."""
-    released, known = target.release, target.true_labels()
+    released, compared, known = target.release, target.compared(), target.true_labels()
     alone = guess_labels(released, prior=target.before)
     target.progress(1, 2)
     X, columns = target.features() if target.before is None else (None, [])
@@ -45,13 +46,18 @@ def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
         notes += [_expected("and the order of its rows", ordered, known), _SHUFFLE]
         best = ordered
     notes += [f"{test}."] if test is not None else []
+    assumed = known is not None and released.header.ordered and not compared
+    notes += [ASSUMED] if assumed and test is not None and not test.acted() else []
     unknown = Leak.uncounted(notes=(), facts={}, level=target.level)
     return replace(
         unknown if known is None else best.leak(known, level=target.level),
         after=best.beliefs,
         guesses=pa.table({"guess": best.labels, "confidence": best.confidence}),
         notes=(*notes, *columns),
-        facts=_facts({"alone": alone, "with_features": featured, "with_order": ordered}, test),
+        facts={
+            **_facts({"alone": alone, "with_features": featured, "with_order": ordered}, test),
+            **({"order_assumed": assumed} if known is not None else {}),
+        },
     )
 
 
