@@ -23,22 +23,7 @@ _WORDS = {
 
 
 class CommandListing(TyperGroup):
-    """A group whose help has the whole first sentence of each command: typer cuts it at the end of the line.
-
-    Examples
-    --------
-    >>> import typer
-    >>> from typer.testing import CliRunner
-    >>> app = typer.Typer(cls=CommandListing, rich_markup_mode=None)
-    >>> @app.command()
-    ... def count() -> None:
-    ...     '''Count the rows of a table, one after the other, and say at the very end how many there were.'''
-    >>> @app.command()
-    ... def stop() -> None:
-    ...     '''Stop.'''
-    >>> "how many there" in CliRunner().invoke(app, ["--help"]).output
-    True
-    """
+    """A group whose help has the whole first sentence of each command: typer cuts it at the end of the line."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         """Run the command that was named; what the library refuses is said in the command's own options."""

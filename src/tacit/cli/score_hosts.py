@@ -174,7 +174,6 @@ def _plan(
     metric: str, *, rows: int, class_count: int, policy: str, method: str, per_day: int | None = None
 ) -> AttackPlan:
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.rounding import check_count
     from tacit.privacy.settings import read_choice
     from tacit.scores.attacks.attack import plan_by_method
     from tacit.scores.methods import AttackMethod

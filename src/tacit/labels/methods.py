@@ -91,7 +91,7 @@ class LabelCanaries(Choice):
     """Hide a coin in every label, protect these labels by the same plan, and guess the coins: bounds epsilon."""
 
     name: ClassVar[str] = "canaries"
-    attack = lazy_method("tacit.labels.attacks.planted", "plant_and_guess")
+    attack = lazy_method("tacit.labels.attacks.canary", "plant_and_guess")
 
 
 LearnMethod = Denoised | ReleasedLikelihood | TwinRepresentation | Regressor

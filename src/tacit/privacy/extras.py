@@ -13,17 +13,7 @@ __all__ = ["load_extra"]
 def load_extra(
     package: str, *, extra: Literal["torch", "server", "spark", "postgres", "excel", "images"] = "torch"
 ) -> Any:  # noqa: ANN401
-    """Import a package of an optional extra, or raise with the command that installs it.
-
-    Examples
-    --------
-    >>> load_extra("torch").__name__
-    'torch'
-    >>> load_extra("nothing")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.MissingExtra: the package nothing is missing; install it with: pip install 'tacit[torch]'
-    """
+    """Import a package of an optional extra, or raise with the command that installs it."""
     try:
         return importlib.import_module(package)
     except ImportError:

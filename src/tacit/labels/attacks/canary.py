@@ -1,4 +1,4 @@
-"""Canaries in labels: how well a trained model reveals the coins bounds epsilon from below."""
+"""Canaries in labels: how well a trained model, or a release, reveals the coins bounds epsilon from below."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit import leak
 from tacit.data.classes import Classes
+from tacit.labels.attacks.attacked_labels import AttackedLabels
+from tacit.labels.attacks.guess import guess_labels
+from tacit.labels.methods import LabelCanaries
+from tacit.labels.releases.protect import protect
 from tacit.leak import Leak, PlantedCanaries
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["PlantedCanaries", "audit_canaries", "plant_canaries"]
+__all__ = ["PlantedCanaries", "audit_canaries", "plant_and_guess", "plant_canaries"]
 
 _FLOOR = 1e-12  # a model's 0 as a probability
 
@@ -99,3 +103,24 @@ def _log_odds(canaries: PlantedCanaries, probabilities: ArrayLike, name: str) ->
     each = np.arange(len(table))
     high = np.maximum(table, _FLOOR)
     return np.asarray(np.log(high[each, canaries.other]) - np.log(high[each, canaries.own]))
+
+
+def plant_and_guess(_: LabelCanaries, target: AttackedLabels) -> Leak:
+    """Hide a coin in every label, protect those labels by the same plan, and guess the coins from that release.
+
+    Nothing of it is published, so nothing is charged.
+    """
+    plan, classes = target.release.asked, target.release.settled.get("classes")
+    if classes is None:
+        raise InvalidInput("must be bayes for labels that are numbers, got canaries", field="method")
+    if plan.person is not None:
+        raise InvalidInput("must be bayes where rows of a person are left out, got canaries", field="method")
+    truth, rng = target.true_rows(), target.rng
+    labels = truth[plan.label]
+    canaries = plant_canaries(labels, count=len(labels) - labels.null_count, classes=classes, rng=rng)
+    planted = truth.set_column(truth.column_names.index(plan.label), plan.label, canaries.labels)
+    same = replace(plan, classes=tuple(str(name) for name in classes), shuffle=False)
+    beliefs = guess_labels(protect(planted, same, rng=rng)).beliefs[canaries.rows]
+    leak = audit_canaries(canaries, beliefs, level=target.level, rng=rng)
+    notes = ("Canaries: a coin in every label of the table, under fresh noise of the same plan.",)
+    return replace(leak, rate_of="coins in labels are guessed correctly", baseline_of="by chance", notes=notes)
