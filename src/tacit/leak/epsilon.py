@@ -13,7 +13,10 @@ from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_l
 from tacit.leak.stored_result import StoredResult
 from tacit.privacy.rounding import check_delta
 
-__all__ = ["EpsilonBound", "epsilon_from_rates", "round_down"]
+__all__ = ["ERROR_RATES", "ONE_RUN", "EpsilonBound", "epsilon_from_rates", "round_down"]
+
+ONE_RUN, ERROR_RATES = "right guesses of one run", "error rates of independent runs"
+"""The methods of a bound on epsilon whose largest value is known."""
 
 _ROUNDING = 1e-12  # a thousand times the rounding of a few trials' quantiles and of the logarithms above them
 _ROUNDING_A_TRIAL = 1e-16  # the quantiles of 10^8 trials are off by up to 3e-9 of themselves, and two are taken

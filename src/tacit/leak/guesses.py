@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak.epsilon import EpsilonBound
+from tacit.leak.epsilon import ONE_RUN, EpsilonBound
 from tacit.leak.intervals import Interval, check_level, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
 from tacit.leak.one_run import epsilon_one_run
@@ -81,7 +81,7 @@ def _against_number(right: NDArray[np.bool_], examples: int, baseline: float, *,
         method="Clopper-Pearson",
         rate_of="guesses are right",
         baseline_of="without the release",
-        bound=EpsilonBound(value=value, delta=delta, level=level, method="right guesses of one run"),
+        bound=EpsilonBound(value=value, delta=delta, level=level, method=ONE_RUN),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
+from tacit.leak.epsilon import ERROR_RATES, ONE_RUN, EpsilonBound, epsilon_from_rates
 from tacit.leak.intervals import Interval, check_level, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
 from tacit.leak.odds import OddsChange
@@ -61,7 +61,7 @@ def leak_from_scores(
         method=_method(cut),
         rate_of=f"members score {chosen:.4g} or more",
         baseline_of=f"of {negatives} non-members",
-        bound=EpsilonBound(value=epsilon, delta=delta, level=level, method="error rates of independent runs"),
+        bound=EpsilonBound(value=epsilon, delta=delta, level=level, method=ERROR_RATES),
         roc=roc_from_sorted(inside, outside, level=level),
         changes=(
             OddsChange.from_counts(
@@ -129,7 +129,7 @@ def leak_from_one_run(
         method="Clopper-Pearson, guesses taken as independent",
         rate_of="guesses are right",
         baseline_of="without the release",
-        bound=EpsilonBound(value=epsilon, delta=delta, level=level, method="right guesses of one run"),
+        bound=EpsilonBound(value=epsilon, delta=delta, level=level, method=ONE_RUN),
         roc=roc_from_sorted(np.sort(inside), np.sort(outside), level=level),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
+from tacit.leak.epsilon import ERROR_RATES, ONE_RUN, EpsilonBound, epsilon_from_rates
 from tacit.leak.measure import Leak
 from tacit.leak.odds import LeakVerdict, compare_odds
 from tacit.leak.one_run import epsilon_one_run
@@ -144,9 +144,9 @@ def _most_provable(leak: Leak, bound: EpsilonBound) -> float | None:
         return None
     n, others, delta = leak.trials, leak.baseline_trials, bound.delta
     level = 1 - (1 - bound.level) / leak.thresholds
-    if bound.method == "right guesses of one run" and others is None:
+    if bound.method == ONE_RUN and others is None:
         return epsilon_one_run(n, n, leak.examples or n, prior=leak.baseline, delta=delta, level=level)
-    if bound.method == "error rates of independent runs" and others is not None:
+    if bound.method == ERROR_RATES and others is not None:
         return epsilon_from_rates(n, n, 0, others, delta=delta, level=level)
     return None
 

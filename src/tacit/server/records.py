@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar
 
 from pydantic import Field, InstanceOf, PlainSerializer
 
@@ -81,6 +81,8 @@ class Competition:
 class Team:
     """A team of one competition."""
 
+    session_lasts: ClassVar[timedelta] = timedelta(days=14)
+
     id: int
     competition: str
     name: str
@@ -90,6 +92,8 @@ class Team:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """The owner of the admin token, who may do everything but read labels."""
+
+    session_lasts: ClassVar[timedelta] = timedelta(hours=12)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -13,8 +13,6 @@ from tacit.server.tokens import hash_token, new_token
 
 __all__ = ["end_host_sessions", "end_session", "session_owner", "start_session"]
 
-_LASTS = {Host: timedelta(hours=12), Team: timedelta(days=14)}
-
 
 def start_session(connection: Connection, who: Host | Team, *, now: datetime) -> str:
     """Return a new session's secret, which is kept as a hash alone; sessions that have expired are forgotten."""
@@ -24,7 +22,7 @@ def start_session(connection: Connection, who: Host | Team, *, now: datetime) ->
         insert(SESSION).values(
             secret=hash_token(secret),
             team=who.id if isinstance(who, Team) else None,
-            expires=(now + _LASTS[type(who)]).isoformat(),
+            expires=(now + who.session_lasts).isoformat(),
         )
     )
     return secret

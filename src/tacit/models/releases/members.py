@@ -28,6 +28,24 @@ class ModelMember(ReleaseMember):
 
     endings: ClassVar[tuple[str, ...]]
 
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """What the outputs represent, where the file itself says it."""
+        return None
+
+    @property
+    def table_model(self) -> Any:  # noqa: ANN401
+        """The model that a learn command wrote, which takes rows of a table; None of any other."""
+        return None
+
+    @property
+    def layers(self) -> LinearLayers:
+        """The linear layers that the model is, or an error that says why it is none."""
+        raise InvalidInput("the model is not a homogeneous two-layer ReLU network; attack it with method loss")
+
+    def open(self) -> Any:  # noqa: ANN401
+        """Open what only trust may open; numbers are open."""
+
     @abstractmethod
     def outputs(self, X: Floats, *, black_box: bool) -> Floats:
         """Return the model's outputs for encoded rows, one column per output."""

@@ -15,7 +15,6 @@ from tacit.models.plan import Plan
 from tacit.models.releases.members import (
     EstimatorMember,
     ModelMember,
-    NumbersMember,
     OnnxMember,
     SafetensorsMember,
     TorchMember,
@@ -103,9 +102,7 @@ class Release(releases.Release):
     def classes(self) -> tuple[Any, ...] | None:
         """What the outputs represent; None if the file does not say."""
         known = self.settled.get("classes")
-        if known is None and isinstance(self.member, EstimatorMember):
-            return self.member.labels
-        return None if known is None else tuple(known)
+        return self.member.labels if known is None else tuple(known)
 
     @property
     def encoder(self) -> Encoder | None:
@@ -115,8 +112,6 @@ class Release(releases.Release):
     @property
     def network(self) -> TwoLayerReLU:
         """The homogeneous two-layer ReLU network that the model is, or an error that says why it is none."""
-        if not isinstance(self.member, NumbersMember):
-            raise InvalidInput("the model is not a homogeneous two-layer ReLU network; attack it with method loss")
         return self.member.layers.network
 
     @property
@@ -130,8 +125,6 @@ class Release(releases.Release):
 
     def opened(self) -> Self:
         """Return the release with its pickle opened, if it is one: the caller trusts it, and its guarantee."""
-        if not isinstance(self.member, EstimatorMember):
-            return self
         self.member.open()
         if self.table_model is None:
             return self
@@ -140,7 +133,7 @@ class Release(releases.Release):
     @property
     def table_model(self) -> Any:  # noqa: ANN401
         """The model that a learn command wrote, which takes rows of a table unchanged; None of any other."""
-        return self.member.table_model if isinstance(self.member, EstimatorMember) else None
+        return self.member.table_model
 
     def check(self) -> AnyGuarantee:
         """Return what the plan's mechanism keeps; nothing is known of a model that was made elsewhere."""
