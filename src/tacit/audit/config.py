@@ -13,6 +13,7 @@ from shlex import quote
 from typing import Any
 
 from tacit.audit.answer import RunLimits
+from tacit.audit.budget import BudgetLedger
 from tacit.audit.lines import KeyLines, key_at
 from tacit.audit.plan import AuditPlan, PlannedRelease, plan_type, planned_release
 from tacit.audit.source import AuditedTable, bundled_source, check_size, source_from_file
@@ -28,6 +29,7 @@ _TABLES: dict[str, dict[str, Any]] = {
     "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "groups": str, "rows": int},
     "audit": {"epsilons": tuple[float, ...], "delta": float, "per_day": int},
     "limits": {"odds": float, "advantage": float, "epsilon": float, "period": str},
+    "ledger": {"file": str, "dataset": str},
 }
 """The keys of each table, and their types."""
 
@@ -114,7 +116,7 @@ class _PlanReader:
         for name in self._document:
             if name not in known:
                 raise self._fault(name, _unknown(name, known, "a table is one of"))
-        data, run, limits = (self._table(name) for name in _TABLES)
+        data, run, limits, ledger = (self._table(name) for name in _TABLES)
         self._check_run(run, limits)
         planned = [(name, number) for name in SURFACES for number, _ in enumerate(self._releases(name))]
         if not planned:
@@ -128,7 +130,18 @@ class _PlanReader:
             self._try("audit", "delta", partial(source.check_delta, run["delta"]))
         steps = tuple(self._step(source, surface, number) for surface, number in planned)
         command = f"tacit audit {quote(str(self._path))}"
-        return AuditPlan(steps=steps, limits=RunLimits(**limits), command=command, **run)
+        kept = self._ledger(ledger)
+        return AuditPlan(steps=steps, limits=RunLimits(**limits), ledger=kept, command=command, **run)
+
+    def _ledger(self, given: Mapping[str, Any]) -> BudgetLedger | None:
+        if not given:
+            return None
+        if "file" not in given:
+            raise self._fault("ledger", "file must name the ledger")
+        place = given["file"] if is_location(given["file"]) else str(self._path.parent / given["file"])
+        kept = BudgetLedger(place=place, dataset=given.get("dataset"))
+        self._try("ledger", "dataset" if "dataset" in given else "file", kept.check)
+        return kept
 
     def _check_run(self, run: dict[str, Any], limits: Mapping[str, Any]) -> None:
         for key in limits:

@@ -28,6 +28,7 @@ def faults(result: AuditResult, limits: RunLimits) -> tuple[str, ...]:
         *(fault for finding in result.findings if not finding.broken for fault in _of_release(finding, limits)),
         *_of_joints(result, limits.odds),
         *_of_totals(result, limits.epsilon),
+        *([f"{result.ledger}"] if result.ledger is not None and result.ledger.exceeded else []),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.audit.answer import RunLimits
+from tacit.audit.budget import BudgetLedger
 from tacit.audit.source import AuditedTable, bundled_source
 from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
@@ -109,6 +110,8 @@ class AuditPlan:
         How many submissions a team may make per day: the report says how many days an attack on scores takes.
     limits
         The limits of the run.
+    ledger
+        Where the budget of the table is read.
     command
         The shell command that runs the plan; empty for a plan made in Python.
     """
@@ -118,6 +121,7 @@ class AuditPlan:
     delta: float = 1e-6
     per_day: int = 5
     limits: RunLimits = _NO_LIMITS
+    ledger: BudgetLedger | None = None
     command: str = ""
 
     def __post_init__(self) -> None:
@@ -127,6 +131,10 @@ class AuditPlan:
         check_count(self.per_day, name="per_day")
         for step in self.steps:
             step.source.check_delta(self.delta)
+        if self.ledger is not None:
+            if len({step.source for step in self.steps}) > 1:
+                raise InvalidInput("must not be given for a plan of several tables", field="ledger")
+            self.ledger.check()
 
     @property
     def surfaces(self) -> tuple[str, ...]:

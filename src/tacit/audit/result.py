@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit.audit.answer import Permission
+from tacit.audit.budget import LedgerBalance
 from tacit.audit.checked_guarantee import CheckedGuarantee
 from tacit.audit.finding import Finding
 from tacit.audit.joint import JointFinding
@@ -38,6 +39,8 @@ class AuditResult(StoredResult):
         The planned releases at other epsilons.
     totals
         The total privacy cost of the planned releases of each data set.
+    ledger
+        What the ledger has of the table, and would have after the planned releases; None without a ledger.
     version, date
         Of tacit, and of the run, ISO 8601.
     seed
@@ -57,6 +60,7 @@ class AuditResult(StoredResult):
     together: tuple[JointFinding, ...] = ()
     curve: tuple[Finding, ...] = ()
     totals: tuple[TotalCost, ...] = ()
+    ledger: LedgerBalance | None = None
     skipped: tuple[SkippedSurface, ...] = ()
     planned: int = 0
     command: str = ""

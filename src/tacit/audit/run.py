@@ -71,6 +71,7 @@ def run_audit(
         together=tuple(together),
         curve=tuple(curve),
         totals=add_up(findings, delta=planned.delta, budget=planned.limits.epsilon),
+        ledger=None if planned.ledger is None else planned.ledger.balance(findings),
         skipped=tuple(dict.fromkeys(run.skipped)),
         version=__version__,
         date=datetime.now(UTC).isoformat(timespec="seconds"),

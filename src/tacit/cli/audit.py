@@ -56,6 +56,14 @@ def audit(
             "advantage=0.2 (of an attacker, balanced), epsilon=3 (the total privacy cost). Repeatable."
         ),
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE_OR_URL",
+            help="Read the table's budget from this ledger, and charge nothing: spent, left, and what would be spent.",
+        ),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The ledger's data set to read. Default: the only one.")] = None,
     against: Annotated[
         Path | None, typer.Option(help="The JSON of an earlier run, to compare side by side on the page.")
     ] = None,
@@ -89,6 +97,7 @@ def audit(
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(chosen)
     limits = _limits(planned, fail_above or [])
+    planned = _with_ledger(planned, ledger, dataset)
     result: AuditResult = _run(replace(planned, limits=limits), seed=seed, cache=cache, fresh=fresh)
     failures = faults(result, limits)
     _write_page(out, result, earlier, failures)
@@ -98,6 +107,17 @@ def audit(
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")
     _end(result, failures)
+
+
+def _with_ledger(plan: AuditPlan, place: str | None, dataset: str | None) -> AuditPlan:
+    from tacit.audit.budget import BudgetLedger
+    from tacit.privacy.errors import InvalidInput
+
+    if place is not None:
+        return replace(plan, ledger=BudgetLedger(place=place, dataset=dataset))
+    if dataset is not None:
+        raise InvalidInput("requires --ledger, which has the data set", field="dataset")
+    return plan
 
 
 def _write_page(out: Path, result: AuditResult, earlier: AuditResult | None, failures: tuple[str, ...]) -> None:
@@ -207,6 +227,8 @@ def _print_summary(result: AuditResult) -> None:
         console.print(_shown(f"{name}: {joint.answer}. {joint.reason}"), markup=False, highlight=False)
     for total in result.totals:
         console.print(_shown(f"{total}."), markup=False, highlight=False)
+    if result.ledger is not None:
+        console.print(_shown(f"{result.ledger}."), markup=False, highlight=False)
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
         if text:
             console.print(f"\n{_shown(text)}", markup=False, highlight=False)

@@ -30,6 +30,7 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     lines += [_row(_COLUMNS), _row(["---"] * len(_COLUMNS)), *_rows(result), ""]
     lines += [f"- {_text(f'{joint.name}: {joint.answer}. {joint.reason}')}" for joint in result.together]
     lines += [f"- {_text(str(total))}." for total in result.totals]
+    lines += [] if result.ledger is None else [f"- {_text(str(result.ledger))}."]
     if result.findings:
         verdict = judge(result)
         lines += [f"- {_text(f'{verdict.headline} {verdict.told}')}"]

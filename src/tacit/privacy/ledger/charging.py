@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
@@ -15,7 +16,7 @@ from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, VERSION
 from tacit.privacy.rounding import format_up
 
-__all__ = ["charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
+__all__ = ["charge", "forecast", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
 
 
 def charge(
@@ -47,6 +48,13 @@ def pay(
     """Write a charge in the data set's unit: a guarantee for one record covers its label."""
     _check_covered(book, version, parts)
     return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
+
+
+def forecast(book: DataSetAccounts, guarantees: Sequence[Guarantee]) -> float:
+    """Return what the worst part would have spent after these charges; nothing is written."""
+    charged = [_check(book, in_unit_of(book, guarantee)) for guarantee in guarantees]
+    accounts = (reduce(PrivacyAccount.add, charged, book.account(part)) for part in book.parts)
+    return max(book.spent(account) for account in accounts)
 
 
 def in_unit_of(book: DataSetAccounts, guarantee: Guarantee) -> Guarantee:

@@ -233,6 +233,11 @@ class Ledger:
         with self._reading() as rows:
             return DataSetAccounts.find(rows, name).statement()
 
+    def forecast(self, name: str, guarantees: Sequence[Guarantee]) -> float:
+        """Return what would be spent of a data set's budget after these charges; nothing is charged."""
+        with self._reading() as rows:
+            return charging.forecast(DataSetAccounts.find(rows, name), guarantees)
+
     def rebuild(self, name: str) -> DataSetStatement:
         """Recompute a data set's spend from its entries, and store it."""
         with self.transaction() as rows:
