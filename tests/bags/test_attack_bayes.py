@@ -8,7 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binom
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import cross_val_predict
 
+from tacit.bags import Plan, attack, protect
 from tacit.bags.attacks import guess_labels
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.partition import BagTotals, KeyColumn, Partition
@@ -152,6 +155,36 @@ def test_the_attack_is_nearly_bayes_in_large_bags(rows, noise):
     made = SimpleNamespace(before=before, exact=exact.ravel())
     assert abs(balanced_advantage(made, made.exact) - balanced_advantage(made, ours)) < 0.01
     assert calibration_error(made, ours) < 0.02
+
+
+def noisy_columns(rows):
+    """A table of weak columns and noise, on which models of many trees are far too sure."""
+    rng = np.random.default_rng(1)
+    age, city = rng.integers(0, 8, rows), rng.integers(0, 12, rows)
+    chance = 1 / (1 + np.exp(1.5 - age / 4 - (city % 3 - 1) * 0.8))
+    ill = rng.random(rows) < chance
+    table = pa.table(
+        {"age": age.astype(str), "city": city.astype(str), "w": rng.normal(size=rows), "ill": np.where(ill, "y", "n")}
+    )
+    return table, np.column_stack([1 - chance, chance])
+
+
+def too_sure(leak, ill):
+    """By how much more an attacker expects to be right than it is, before and after the release."""
+    return [float(one.max(axis=1).mean() - (one.argmax(axis=1) == ill).mean()) for one in (leak.before, leak.after)]
+
+
+def test_the_attacker_is_as_sure_as_it_is_right_on_bags_of_several_partitions():
+    table, true = noisy_columns(1500)
+    ill = (np.asarray(table["ill"]) == "y").astype(int)
+    release = protect(table, Plan(label="ill", epsilon=None, by=["age", "city", ("age", "city")], min_size=2))
+    learned, known = (attack(release, data=table, truth=table, before=before) for before in (None, true))
+    assert abs(too_sure(known, ill)[1]) < 0.02, "with the true P(label | features)"
+    assert abs(too_sure(learned, ill)[0]) < 0.001
+    X = np.column_stack([np.asarray(table[name]).astype(float) for name in ("age", "city", "w")])
+    trees = cross_val_predict(HistGradientBoostingClassifier(), X, ill, cv=5, method="predict_proba")
+    careless = attack(release, data=table, truth=table, before=trees)
+    assert too_sure(careless, ill)[1] > too_sure(learned, ill)[1] + 0.03, "control: boosted trees as they are"
 
 
 def flagged_rate(made):

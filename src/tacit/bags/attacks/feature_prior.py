@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tacit.data import Encoder, open_table, read_rows
-from tacit.leak.prior import out_of_fold
+from tacit.leak.prior import out_of_fold, temper_prior
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["prior_from_features"]
@@ -27,7 +27,7 @@ def prior_from_features(
     model: Any = None,  # noqa: ANN401
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return P(label | features) of every row from a model that has seen the labels of other rows only.
+    """Return calibrated P(label | features) of every row from a model that has seen the labels of other rows only.
 
     It reads true labels, as a model of an attacker who knows the population, but not these rows' labels. The baseline
     that a release is measured against.
@@ -61,4 +61,5 @@ def prior_from_features(
             f"must have at least {_LEAST_ROWS} rows, for models of the others, got {len(y)}", field="data"
         )
     learner = HistGradientBoostingClassifier(max_iter=100) if model is None else model
-    return out_of_fold(X, y, classes=classes, learner=learner, seed=int(rng.integers(2**31)))
+    prior = out_of_fold(X, y, classes=classes, learner=learner, seed=int(rng.integers(2**31)))
+    return temper_prior(prior, y)
