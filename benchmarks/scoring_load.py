@@ -183,7 +183,7 @@ def _account(folder: Path, database: str | None) -> dict[str, Any]:
             drawn > reserved or counts.get(team, 0) != used for team, used, drawn, reserved in teams
         ),
         "uncovered": max(0, len(rows) - sum(reserved for *_, reserved in teams)),
-        "ledger_epsilon": spend.spent,
+        "ledger_used": spend.used,
     }
 
 

@@ -64,9 +64,9 @@ def test_what_is_spent_left_and_would_be_added(folder, capsys):
     code, found, page = audited(folder, capsys, "--ledger", str(folder / "ledger.db"))
     balance = found["ledger"]
     assert code == 0
-    assert (balance["budget"], balance["spent"], balance["left"], balance["after"]) == (1.0, 0.25, 0.75, 0.75)
+    assert (balance["budget"], balance["used"], balance["left"], balance["after"]) == (1.0, 0.25, 0.75, 0.75)
     assert balance["uncharged"] == ["bags: totals by ward, exact"]
-    assert "0.25 is spent and 0.75 left; the planned releases would bring it to 0.75" in page
+    assert "25% is used and epsilon 0.75 fits; the planned releases would bring it to 75%" in page
     assert Ledger.open(folder / "ledger.db").statement("people").spent == 0.25, "nothing is charged"
 
 
@@ -76,8 +76,8 @@ def test_a_plan_that_the_ledger_would_refuse_fails(folder, capsys):
     code, found, _ = audited(folder, capsys)
     assert code == 1
     assert found["faults"] == [
-        "The ledger's budget of people is epsilon 1: 0.75 is spent and 0.25 left; the planned releases would bring it "
-        "to 1.25, so that the ledger would refuse one"
+        "The ledger's budget of people is epsilon 1: 75% is used and epsilon 0.25 fits; "
+        "it would refuse one of the planned releases"
     ]
 
 

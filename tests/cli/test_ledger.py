@@ -46,9 +46,11 @@ def test_create_charge_show(run):
     assert run(CREATE) == (
         "The ledger ledger.db was created; it holds a secret.\nadult may spend epsilon 3, delta 1e-6 for one label.\n"
     )
-    assert run([*CHARGE, "--epsilon", "1"]) == "entry adult/1: spent epsilon 1, left 2\n"
+    assert run([*CHARGE, "--epsilon", "1"]) == "entry adult/1: used 33.34% of the budget, epsilon 2 fits\n"
     shown = run("show")
-    assert shown.startswith("adult: spent epsilon 1, left 2; the budget is epsilon 3, delta 1e-6 for one label.\n")
+    assert shown.startswith(
+        "adult: used 33.34% of the budget, epsilon 2 fits; the budget is epsilon 3, delta 1e-6 for one label.\n"
+    )
     for word in ("adult/1", "epsilon 1", "randomized"):
         assert word in shown
 
@@ -64,7 +66,8 @@ def test_the_same_as_json(run_json):
     created = run_json(CREATE)
     assert (created["ledger"], created["created"], created["data_set"]["left"]) == ("ledger.db", True, 3.0)
     receipt = run_json([*CHARGE, "--epsilon", "1"])
-    assert receipt == {"id": "adult/1", "spent": pytest.approx(1, rel=1e-5), "left": pytest.approx(2, rel=1e-5)}
+    assert (receipt["id"], receipt["spent"], receipt["left"], len(receipt["head"])) == ("adult/1", None, 2.0, 64)
+    assert receipt["used"] == pytest.approx(1 / 3)
     (shown,) = run_json("show adult")["data_sets"]
     assert shown["entries"][0]["purpose"] == "randomized response"
     assert run_json("show")["data_sets"] == [shown]
@@ -95,15 +98,15 @@ def test_parts(run, run_json):
     run([*CHARGE, "--epsilon", "1", "--part", "test"])
     parts = run_json("show")["data_sets"][0]["parts"]
     assert [(part["name"], part["rows"]) for part in parts] == [("train", [0, 3]), ("test", [3, 5])]
-    assert [part["spent"] for part in parts] == pytest.approx([0.0, 1.0], rel=1e-5)
-    assert re.search(r"train\W+0 to 3\W+0\W+3\W", run("show"))
+    assert [part["used"] for part in parts] == pytest.approx([0.0, 1 / 3])
+    assert re.search(r"train\W+0 to 3\W+0%\W+3\W", run("show"))
 
 
 def test_void(run, run_json):
     run(CREATE)
     run([*CHARGE, "--epsilon", "1"])
     voided = run(["charge", "--void", "adult/1", "--reason", "the job failed"])
-    assert voided == "entry adult/2: spent epsilon 0, left 3\n"
+    assert voided == "entry adult/2: used 0% of the budget, epsilon 3 fits\n"
     first, second = run_json("show")["data_sets"][0]["entries"]
     assert (first["voided_by"], second["voids"], second["purpose"]) == ("adult/2", "adult/1", "the job failed")
     assert "voided by" in run("show")
@@ -112,10 +115,10 @@ def test_void(run, run_json):
 def test_budget_shows_and_changes(run, run_json):
     run(CREATE)
     run([*CHARGE, "--epsilon", "1"])
-    assert run("budget adult").startswith("adult: spent epsilon 1, left 2;")
+    assert run("budget adult").startswith("adult: used 33.34% of the budget, epsilon 2 fits;")
     assert run_json("budget adult --epsilon 4")["budget"]["delta"] == 1e-6
     assert run_json("budget adult --delta 0")["budget"]["epsilon"] == 4.0
-    with pytest.raises(BudgetExceeded, match=r"cannot be lowered to 0\.5"):
+    with pytest.raises(BudgetExceeded, match=r"cannot be lowered to epsilon 0\.5"):
         run("budget adult --epsilon 0.5")
 
 
@@ -225,3 +228,50 @@ def test_every_option_has_a_help_text():
     for command in get_command(app).commands.values():
         assert "Example: tacit ledger" in command.help
         assert all(option.help for option in command.params)
+
+
+def test_what_fits_is_said_and_nothing_is_charged(run, run_json):
+    run(CREATE)
+    run([*CHARGE, "--epsilon", "1"])
+    assert run("fits adult") == "adult: a charge of epsilon 2 fits.\n"
+    assert run("fits adult --charges 4") == "adult: 4 charges of epsilon 0.5 each fit.\n"
+    asked = run("fits adult --epsilon 0.5 --charges 4")
+    assert asked == "adult: 4 charges of epsilon 0.5 each would bring it to 100%; 0.5 each fits.\n"
+    assert "2 charges of epsilon 1.5 each would exceed the budget; 1 each fits" in run(
+        "fits adult --epsilon 1.5 --charges 2"
+    )
+    assert run_json("fits adult --epsilon 2") == {
+        "name": "adult",
+        "charges": 1,
+        "epsilon": 2.0,
+        "used": 1.0,
+        "largest": 2.0,
+    }
+    assert len(run_json("show adult")["data_sets"][0]["entries"]) == 1
+    with pytest.raises(InvalidInput, match="charges must be an integer from 1"):
+        run("fits adult --charges 0")
+
+
+def test_an_older_copy_does_not_verify_against_a_receipt(run, run_json, tmp_path):
+    run(CREATE)
+    run([*CHARGE, "--epsilon", "1"])
+    older = (tmp_path / "ledger.db").read_bytes()
+    (tmp_path / "receipt.json").write_text(json.dumps(run_json([*CHARGE, "--epsilon", "1"])))
+    run("export shared.json --no-secret")
+    assert run("verify") == "The ledger ledger.db is whole: 2 entries.\n"
+    for file in ("receipt.json", "shared.json"):
+        assert run(f"verify --against {file}") == f"The ledger ledger.db is whole: 2 entries, those of {file} too.\n"
+    (tmp_path / "ledger.db").write_bytes(older)
+    assert run_json("verify") == {"ledger": "ledger.db", "entries": 1, "against": None}
+    for file in ("receipt.json", "shared.json"):
+        with pytest.raises(LedgerError, match="no entry adult/2, which was accepted once: it is an older copy"):
+            run(f"verify --against {file}")
+    run([*CHARGE, "--epsilon", "0.5"])
+    with pytest.raises(LedgerError, match="has another history up to adult/2"):
+        run("verify --against receipt.json")
+    for content in ("{}", "[]", "{", '{"head": 3}', '{"data_sets": [3]}'):
+        (tmp_path / "bad.json").write_text(content)
+        with pytest.raises(InvalidInput, match="against must be a receipt or an export"):
+            run("verify --against bad.json")
+    with pytest.raises(InvalidInput, match="against cannot be read: No such file"):
+        run("verify --against nowhere.json")

@@ -4,6 +4,7 @@ import inspect
 import itertools
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -456,8 +457,10 @@ def test_a_ledger_composes_runs_as_tightly_as_dp_accounting_and_never_below_it(t
         step = dp_accounting.GaussianDpEvent(one.mechanism["noise"])
         sampled = dp_accounting.PoissonSampledDpEvent(one.mechanism["rate"], step)
         accountant.compose(dp_accounting.SelfComposedDpEvent(sampled, one.mechanism["steps"]))
-    true, spent = accountant.get_epsilon(1e-4), ledger.statement("visits").spent
-    assert true <= spent <= 1.01 * true  # their number is rounded up too, on a finer grid
-    assert spent < 0.7 * 3 * SETTINGS["epsilon"], "control: the plain sum"
+    true, budget = accountant.get_epsilon(1e-4), ledger.statement("visits").budget
+    assert ledger.statement("visits").used <= 1
+    with pytest.raises(BudgetExceeded):  # which is as much as exact composition of steps fixed beforehand
+        ledger.set_budget("visits", replace(budget, epsilon=true))
+    ledger.set_budget("visits", replace(budget, epsilon=0.9 * 3 * SETTINGS["epsilon"]))  # less than the plain sum
     written = ledger.statement("visits").entries[-1].guarantee
     assert written.loss == made[-1].guarantee.loss

@@ -1,70 +1,94 @@
-"""Accounts: sums are exact, distributions compose, and where the composition's proof ends."""
+"""Accounts: sums are exact, in any order, and say what still fits."""
 
 import math
 from fractions import Fraction
 
 import pytest
 
-from tacit.privacy import Guarantee, Unit
-from tacit.privacy.ledger.account import PrivacyAccount
-from tacit.privacy.loss import ApproximateLoss, DiscreteGaussianLoss, PureLoss
+from tacit.privacy import Guarantee, Unit, compose
+from tacit.privacy.ledger.account import PrivacyAccount, least_budget
+from tacit.privacy.ledger.filter import DeltaUse
+from tacit.privacy.loss import DiscreteGaussianLoss, SampledGaussianLoss
 
 
 def label(epsilon, delta=0.0):
     return Guarantee(unit=Unit.LABEL, epsilon=epsilon, delta=delta)
 
 
+def account(epsilon, delta=0.0, *charges):
+    return PrivacyAccount.of(charges, budget=label(epsilon, delta))
+
+
 def test_sums_are_exact():
-    account = PrivacyAccount.of([], delta=0.0)
+    spend = account(1.0)
     for _ in range(1000):
-        account = account.add(label(0.001))
-    assert account.stated == (1, 0)
-    assert account.spent(delta=0.0) == 1.0
+        spend = spend.add(label(0.001))
+    assert (spend.spent, spend.used, spend.left) == (1.0, 1.0, 0.0)
     total = 0.0  # not by sum(), which corrects its rounding from Python 3.12 on
     for _ in range(1000):
         total += 0.001
     assert total != 1.0, "control: floats would have been refused, or overspent"
 
 
-def test_a_charge_that_is_a_curve_leaves_only_the_distribution():
-    loss = DiscreteGaussianLoss(scale=Fraction(10), sensitivity=1)
-    account = PrivacyAccount.of([label(0.1)], delta=1e-6).add(Guarantee.from_loss(loss, unit=Unit.LABEL, delta=1e-6))
-    assert account.stated is None
-    assert 0.1 < account.spent(delta=1e-6) < math.inf
-    assert PrivacyAccount(stated=None, distribution=None).spent(delta=0.0) == math.inf
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_order_and_grouping_do_not_matter(delta):
     charges = [label(0.1), label(0.3), label(0.1), label(0.2), label(0.3)]
-    one_by_one = PrivacyAccount.of([], delta=delta)
+    one_by_one = account(5.0, delta)
     for charge in charges:
         one_by_one = one_by_one.add(charge)
     for order in (charges, charges[::-1], sorted(charges, key=lambda charge: charge.epsilon)):
-        assert PrivacyAccount.of(order, delta=delta).spent(delta=delta) == pytest.approx(one_by_one.spent(delta=delta))
-    assert (
-        PrivacyAccount.of(charges[:-1], delta=delta).spent(delta=delta) < one_by_one.spent(delta=delta) - 0.1
-    )  # control
+        assert account(5.0, delta, *order) == one_by_one
+    assert account(5.0, delta, *charges[:-1]).used < one_by_one.used  # control
+    assert PrivacyAccount.from_text(one_by_one.to_text(), budget=one_by_one.budget) == one_by_one
 
 
-def test_sizes_that_depend_on_outcomes_are_not_covered():
-    """docs/proofs/ledger.md: both plans fit the budget, and choosing between them by the outcome does not."""
-    first, delta = PureLoss(epsilon=1.0), 0.01
-    keep = 1 / (1 + math.exp(-1.0))
-    epsilon = 2.0
+@pytest.mark.parametrize(
+    "charge",
+    [
+        Guarantee.from_loss(DiscreteGaussianLoss(scale=Fraction(7), sensitivity=1), unit=Unit.LABEL, delta=1e-6),
+        Guarantee.from_loss(SampledGaussianLoss(noise=1.0, rate=0.02, steps=50), unit=Unit.LABEL, delta=1e-6),
+        label(2.0, 1e-6),
+        compose([label(0.1)] * 100, delta=1e-6),
+    ],
+    ids=["discrete Gaussian", "DP-SGD", "bare", "a plan of 100"],
+)
+def test_a_first_charge_may_be_the_whole_budget(charge):
+    """It depends on no outcome, so its own price counts."""
+    full = account(charge.epsilon, 1e-6, charge)
+    assert (full.use, full.used, full.left) == (DeltaUse.SUMS, 1.0, 0.0)
+    assert account(charge.epsilon * (1 - 1e-9), 1e-6, charge).used == math.inf  # control
+    assert account(charge.epsilon, 1e-6, charge, charge).used == math.inf
 
-    def delta_of(loss, at):
-        return loss.distribution().delta_at(at)
 
-    tell_all = ApproximateLoss(epsilon=0.0, delta=delta)
-    low, high = 1.0, 2.0
-    for _ in range(60):  # the second release B: a loss of at most 3, with delta_B(1) = delta / keep
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(PureLoss(epsilon=middle), 1.0) < delta / keep else (low, middle)
-    respond = PureLoss(epsilon=low)
+def test_what_the_delta_is_for_is_decided_by_the_first_charge_voided_or_not():
+    curve = Guarantee.from_loss(DiscreteGaussianLoss(scale=Fraction(7), sensitivity=1), unit=Unit.LABEL, delta=1e-6)
+    budget = label(curve.epsilon, 1e-6)
+    alone = PrivacyAccount.of([label(0.1)], budget=budget)
+    after = PrivacyAccount.of([label(0.1)], budget=budget, first=curve)
+    assert (alone.use, after.use) == (DeltaUse.SHARED, DeltaUse.SUMS)
 
-    together = first.distribution()
-    assert together.compose(tell_all.distribution()).delta_at(epsilon) == pytest.approx(delta, rel=1e-3)
-    assert together.compose(respond.distribution()).delta_at(epsilon) == pytest.approx(delta, rel=1e-3)
-    by_outcome = keep * delta_of(respond, epsilon - 1.0) + (1 - keep) * delta_of(tell_all, epsilon + 1.0)
-    assert by_outcome == pytest.approx((2 - keep) * delta, rel=1e-3)
+
+def test_a_bare_delta_after_others_takes_what_was_set_aside():
+    shared = account(3.0, 1e-6, label(0.1))
+    assert shared.add(label(0.5, 1e-7)).used < 1
+    assert shared.add(label(0.5, 2e-7)).used == math.inf
+
+
+@pytest.mark.parametrize("charges", [1, 7])
+@pytest.mark.parametrize("before", [(), (label(0.1),) * 30, (label(1.0),) * 2])
+def test_what_fits_is_accepted_and_little_more_is_not(before, charges):
+    spend = account(3.0, 1e-6, *before)
+    most = spend.fitting(charges=charges)
+    assert most > 0
+    for epsilon, fits in ((most, True), (most * 1.001, False)):
+        after = spend
+        for _ in range(charges):
+            after = after.add(label(epsilon))
+        assert (after.used <= 1) is fits
+
+
+def test_a_budget_for_equal_charges_is_the_least():
+    least = least_budget(label(0.2), charges=50, delta=1e-6).epsilon
+    assert account(least, 1e-6, *[label(0.2)] * 50).used <= 1
+    assert account(least * 0.998, 1e-6, *[label(0.2)] * 50).used == math.inf
+    assert compose([label(0.2)] * 50, delta=1e-6).epsilon < least < 10

@@ -10,7 +10,7 @@ from tacit.audit.finding import Finding
 from tacit.leak.stored_result import StoredResult
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.rounding import format_up
+from tacit.privacy.ledger.records import format_down, format_share
 
 if TYPE_CHECKING:
     from tacit.privacy.ledger import DataSetStatement, Ledger
@@ -24,10 +24,11 @@ class LedgerBalance(StoredResult):
 
     Parameters
     ----------
-    budget, spent, left
-        Epsilons for one unit, at the budget's delta.
-    after
-        What would be spent after the planned releases that the ledger can be charged for.
+    budget, left
+        Epsilons for one unit: the budget's, and the largest that one more charge may have.
+    used, after
+        The share of the budget that is used, now and after the planned releases that the ledger can be charged for; None
+        if it would refuse one.
     uncharged
         The other planned releases: they guarantee nothing, or something for another unit.
     """
@@ -36,21 +37,23 @@ class LedgerBalance(StoredResult):
     unit: str
     budget: float
     delta: float
-    spent: float
+    used: float
     left: float
-    after: float
+    after: float | None
     uncharged: tuple[str, ...] = ()
 
     @property
     def exceeded(self) -> bool:
         """Whether the ledger would refuse one of the planned releases."""
-        return self.after > self.budget
+        return self.after is None
 
     def __str__(self) -> str:
+        after = "it would refuse one of the planned releases"
+        if self.after is not None:
+            after = f"the planned releases would bring it to {format_share(self.after)}"
         return (
-            f"The ledger's budget of {self.dataset} is epsilon {self.budget:g}: {format_up(self.spent)} is spent and "
-            f"{self.left:.4g} left; the planned releases would bring it to {format_up(self.after)}"
-            f"{', so that the ledger would refuse one' if self.exceeded else ''}"
+            f"The ledger's budget of {self.dataset} is epsilon {self.budget:g}: {format_share(self.used)} is used and "
+            f"epsilon {format_down(self.left)} fits; {after}"
         )
 
 
@@ -78,15 +81,15 @@ class BudgetLedger:
         ledger, statement = self._statement()
         made = list(findings)
         charged = [found for found in made if _covers(found, statement.budget)]
-        after = ledger.forecast(statement.name, [found.guarantee for found in charged])  # type: ignore[misc]
+        after = ledger.share_after(statement.name, *(found.guarantee for found in charged))
         return LedgerBalance(
             dataset=statement.name,
             unit=statement.budget.protects,
             budget=statement.budget.epsilon,
             delta=statement.budget.delta,
-            spent=statement.spent,
+            used=statement.used,
             left=statement.left,
-            after=after,
+            after=after if after <= 1 else None,
             uncharged=tuple(found.name for found in made if found not in charged),
         )
 

@@ -60,7 +60,7 @@ def audit(
         str | None,
         typer.Option(
             metavar="FILE_OR_URL",
-            help="Read the table's budget from this ledger, and charge nothing: spent, left, and what would be spent.",
+            help="Read the table's budget from this ledger, and charge nothing: used, left, and what would be used.",
         ),
     ] = None,
     dataset: Annotated[str | None, typer.Option(help="The ledger's data set to read. Default: the only one.")] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +52,7 @@ RowsPerPerson = Annotated[
 ]
 
 HERE = "ledger.db"
+MOST_CHARGES = 100_000
 
 
 @app.command()
@@ -185,9 +186,82 @@ def charge(
         guarantee = _guarantee(unit, epsilon, delta, rows_per_person)
         receipt = _open(ledger).charge(name, guarantee, parts=part or None, purpose=purpose)
     if as_json:
-        _print_json(asdict(receipt))
+        _print_json(receipt.to_json())
     else:
         typer.echo(f"{receipt}")
+
+
+@app.command()
+def fits(
+    name: Annotated[str, typer.Argument(help="The data set.")],
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Ask about charges of this epsilon. Default: the largest that fits."),
+    ] = None,
+    charges: Annotated[str, typer.Option(metavar="INTEGER", help="How many equal charges are meant.")] = "1",
+    part: Annotated[
+        list[str] | None, typer.Option(help="A part that the charges are for; repeatable. Default: all parts.")
+    ] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Say what still fits a budget, and charge nothing.
+
+    Charges that would overspend are said to, and the command exits with 0.
+
+    Example: tacit ledger fits adult
+
+    Example: tacit ledger fits adult --epsilon 0.1 --charges 20
+    """
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.ledger.records import format_down, format_share
+
+    if not charges.isdecimal() or not 0 < int(charges) <= MOST_CHARGES:
+        raise InvalidInput(f"must be an integer from 1 to {MOST_CHARGES:,}, got {charges!r}", field="charges")
+    book, count, each = _open(ledger), int(charges), "" if charges == "1" else " each"
+    largest = book.fitting(name, charges=count, parts=part or None)
+    if epsilon is None:
+        found: dict[str, Any] = {"charges": count, "epsilon": largest}
+        line = f"{name}: {_charges(count)} of epsilon {format_down(largest)}{each} fit{'s' if count == 1 else ''}."
+    else:
+        budget = book.statement(name).budget
+        one = _guarantee(budget.unit, epsilon, 0, budget.rows)
+        share = book.share_after(name, *[one] * count, parts=part or None)
+        found = {"charges": count, "epsilon": one.epsilon, "used": share if share <= 1 else None, "largest": largest}
+        after = f"would bring it to {format_share(share)}" if share <= 1 else "would exceed the budget"
+        line = f"{name}: {_charges(count)} of epsilon {one.epsilon:g}{each} {after}; {format_down(largest)}{each} fits."
+    if as_json:
+        _print_json({"name": name, **found})
+    else:
+        typer.echo(line)
+
+
+@app.command()
+def verify(
+    against: Annotated[
+        Path | None,
+        typer.Option(help="A receipt (charge --json) or an export: the ledger must have its entries, unchanged."),
+    ] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry is missing or changed, and that all accounts are what the entries say.
+
+    A deleted end and an older copy of the ledger are only seen with --against.
+
+    Example: tacit ledger verify
+
+    Example: tacit ledger verify --against receipt.json
+    """
+    book = _open(ledger)
+    with naming("against"):
+        count = book.verify(against)
+    if as_json:
+        _print_json({"ledger": book.location, "entries": count, "against": against and str(against)})
+    else:
+        typer.echo(
+            f"The ledger {book.location} is whole: {count:,} entries{f', those of {against} too' if against else ''}."
+        )
 
 
 @app.command()
@@ -252,6 +326,10 @@ def _guarantee(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Gua
     if plan.unit is None:
         raise InvalidInput("must be label, record or bag", field="unit")
     return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
+
+
+def _charges(count: int) -> str:
+    return "a charge" if count == 1 else f"{count:,} charges"
 
 
 def _part(text: str) -> DataSetPart:
@@ -320,11 +398,7 @@ def _without_entries(statement: DataSetStatement) -> dict[str, Any]:
 
 
 def _summary(statement: DataSetStatement) -> str:
-    from tacit.privacy.ledger.records import format_down
-    from tacit.privacy.rounding import format_up
-
-    spent, left = format_up(statement.spent), format_down(statement.left)
-    return f"{statement.name}: spent epsilon {spent}, left {left}; the budget is {statement.budget}."
+    return f"{statement.name}: {statement.worst}; the budget is {statement.budget}."
 
 
 def _print_tables(statement: DataSetStatement) -> None:
@@ -342,13 +416,14 @@ def _print_tables(statement: DataSetStatement) -> None:
 def _parts_table(statement: DataSetStatement) -> Table:
     from rich.table import Table
 
-    from tacit.privacy.ledger.records import format_down
+    from tacit.privacy.ledger.records import format_down, format_share
     from tacit.privacy.rounding import format_up
 
-    table = Table("part", "rows", "spent", "left")
+    table = Table("part", "rows", "used" if statement.spent is None else "spent", "left")
     for part in statement.parts:
         rows = f"{part.rows.start} to {part.rows.stop}" if part.rows else ""
-        table.add_row(part.name, rows, format_up(part.spent), format_down(part.left))
+        used = format_share(part.used) if part.spent is None else format_up(part.spent)
+        table.add_row(part.name, rows, used, format_down(part.left))
     return table
 
 

@@ -192,6 +192,13 @@ class LossDistribution:
         epsilon = math.log((self.infinity + p_tail[i] - target) / q_tail[i])
         return epsilon + 1e-12 * epsilon + 1e-14
 
+    def log_moment(self, order: float) -> float:
+        """Return log E[e^((order - 1) loss)] of the finite losses, rounded up."""
+        held = np.flatnonzero(self.masses)
+        exponents = np.log(self.masses[held]) + (order - 1) * self._losses()[held]
+        top = float(exponents.max(initial=-math.inf))
+        return max(0.0, top + math.log(float(np.exp(exponents - top).sum()))) * (1 + 1e-9) if len(held) else 0.0
+
     def to_bytes(self) -> bytes:
         """Return minus the interval and the masses as little-endian float64, for the ledger's store."""
         return np.append(-self.interval, self.masses).astype("<f8").tobytes()

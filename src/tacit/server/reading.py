@@ -113,12 +113,13 @@ class CompetitionReader:
         guarantee = self._rules(competition).policy.guarantee()
         if competition["data_set"] is None:
             return LabelSpend(
-                data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores
+                data_set=None, budget=0.0, used=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores
             )
         told = self._accounts.statement(competition["data_set"])
         return LabelSpend(
             data_set=told.name,
             budget=told.budget.epsilon,
+            used=told.used,
             spent=told.spent,
             left=told.left,
             delta=told.budget.delta,

@@ -200,15 +200,18 @@ class LabelSpend:
     ----------
     data_set
         Their name in the ledger; None if the policy keeps no guarantee, so that nothing is charged.
-    budget, spent, left
-        Epsilon at ``delta``, of all teams together; the whole budget of a team is charged when it joins.
+    budget, left
+        Epsilon of all teams together, and what still fits; the whole budget of a team is charged when it joins.
+    used, spent
+        The share of the budget that is used, and the epsilon spent; None if the budget has a delta.
     guarantee
         What one score guarantees, or why nothing.
     """
 
     data_set: str | None
     budget: float
-    spent: float
+    used: float
+    spent: float | None
     left: float
     delta: float
     guarantee: Sentence

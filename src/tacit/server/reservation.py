@@ -7,13 +7,11 @@ from fractions import Fraction
 
 from tacit.privacy.composition import compose
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
+from tacit.privacy.ledger.account import least_budget
 from tacit.privacy.rounding import exact, round_up
 from tacit.server.rules import Rules
 
 __all__ = ["final_guarantee", "labels_budget", "scores_reserved", "team_guarantee"]
-
-_PARTIAL = 1.001
-"""Room for the rounding of one charge after the other, where a delta makes the ledger compose distributions."""
 
 
 def scores_reserved(rules: Rules) -> int:
@@ -63,10 +61,7 @@ def _times(one: AnyGuarantee, count: int, *, delta: float) -> AnyGuarantee:
 
 
 def _sum(one: Guarantee, count: int, *, delta: float) -> Guarantee:
-    if delta == 0:
-        return _pure(one, count)
-    whole = compose([one] * count, delta=delta)
-    return Guarantee(unit=one.unit, epsilon=whole.epsilon * _PARTIAL, delta=delta)
+    return _pure(one, count) if delta == 0 else least_budget(one, charges=count, delta=delta)
 
 
 def _pure(one: Guarantee, count: int) -> Guarantee:

@@ -128,14 +128,15 @@ def spend(found: Any) -> Iterable[str]:  # noqa: ANN401
 
     Example: tacit scores host spend --competition titanic
     """
-    from tacit.privacy.ledger.records import format_down
+    from tacit.privacy.ledger.records import format_down, format_share
     from tacit.privacy.rounding import format_up
 
     shown = f"{found['scores']:,} scores shown"
     if found["data_set"] is None:
         return [f"{shown}; {found['guarantee']}."]
+    used = format_share(found["used"]) if found["spent"] is None else f"Epsilon {format_up(found['spent'])}"
     return [
-        f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
+        f"{used} of {format_down(found['budget'])} spent, "
         f"{format_down(found['left'])} left; {shown}, each with {found['guarantee']}."
     ]
 

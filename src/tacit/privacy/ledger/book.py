@@ -6,18 +6,15 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import lru_cache
 
-from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import PrivacyAccount
+from tacit.privacy.ledger.chain import add_link
 from tacit.privacy.ledger.records import DataSetStatement, DataSetVersion, LedgerEntry, PartSpend
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
-from tacit.privacy.loss.base import Stated
-from tacit.privacy.rounding import exact, round_up
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LINK, PART, VERSION
 
 __all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now"]
 
@@ -72,29 +69,33 @@ class DataSetAccounts:
         return tuple(parts)
 
     def account(self, part: str) -> PrivacyAccount:
-        """Read what a part has spent."""
+        """Read what a part has spent; an older state of it than the entries' is rejected."""
         mine = (ACCOUNT.c.data_set == self.id, ACCOUNT.c.part == self.parts[part]["number"])
         found = self.rows.find(ACCOUNT, *mine)
         if not found:
             raise LedgerError(f"the ledger is damaged: {part} of {self.name} has lost its account; restore an export")
-        row = found[0]
-        kept = row["masses"] is not None
-        return PrivacyAccount(
-            stated=_read_stated(row["pure"]),
-            distribution=LossDistribution.from_bytes(row["lower"], row["masses"], row["infinity"]) if kept else None,
-        )
+        if found[0]["last"] != self.newest:
+            raise LedgerError(
+                f"the ledger is damaged: the account of {part} of {self.name} is that of another entry than the last; "
+                "restore an export"
+            )
+        return PrivacyAccount.from_text(found[0]["sums"], budget=self.budget)
 
-    def spent(self, account: PrivacyAccount) -> float:
-        """Return an account's epsilon at the budget's delta."""
-        return account.spent(delta=self.budget.delta)
+    @property
+    def newest(self) -> int:
+        """The number of the last entry, 0 before the first."""
+        last = self.rows.last(ENTRY, ENTRY.c.data_set == self.id)
+        return 0 if last is None else int(last["number"])
 
-    def left(self, spent: float) -> float:
-        """Return what is left of the budget's epsilon, rounded down and never below 0."""
-        return 0.0 if spent >= self.budget.epsilon else -round_up(exact(spent) - exact(self.budget.epsilon))
+    def put(self, accounts: Mapping[str, PrivacyAccount]) -> None:
+        """Write the spend of all parts, up to the last entry."""
+        newest = self.newest
+        for part, account in accounts.items():
+            self.rows.change(ACCOUNT, **account_row(self.id, self.parts[part]["number"], account, last=newest))
 
-    def put(self, part: str, account: PrivacyAccount) -> None:
-        """Write what a part has spent."""
-        self.rows.change(ACCOUNT, **account_row(self.id, self.parts[part]["number"], account))
+    def accounts(self) -> dict[str, PrivacyAccount]:
+        """Read what every part has spent."""
+        return {part: self.account(part) for part in self.parts}
 
     def entries(self) -> list[Row]:
         """Read all entries, oldest first."""
@@ -108,22 +109,19 @@ class DataSetAccounts:
         version: int,
         guarantee: str | None = None,
         voids: int | None = None,
-    ) -> str:
-        """Write the next entry and return its id."""
-        last = self.rows.last(ENTRY, ENTRY.c.data_set == self.id)
-        number = 1 if last is None else last["number"] + 1
-        self.rows.add(
-            ENTRY,
-            data_set=self.id,
-            number=number,
-            time=now(),
-            version=version,
-            parts=json.dumps(list(parts)),
-            guarantee=guarantee,
-            purpose=purpose,
-            voids=voids,
-        )
-        return f"{self.name}/{number}"
+    ) -> tuple[str, str]:
+        """Write the next entry; return its id and the head of the chain."""
+        entry = {
+            "number": self.newest + 1,
+            "time": now(),
+            "version": int(version),
+            "parts": json.dumps([str(part) for part in parts]),
+            "guarantee": guarantee,
+            "purpose": str(purpose),
+            "voids": voids,
+        }
+        self.rows.add(ENTRY, data_set=self.id, **entry)
+        return f"{self.name}/{entry['number']}", add_link(self.rows, self.id, entry).hex()
 
     def version(self, number: int | None) -> int:
         """Return a version's number if it exists; None: the newest."""
@@ -135,15 +133,13 @@ class DataSetAccounts:
 
     def statement(self) -> DataSetStatement:
         """Return the data set's terms, spend, versions and entries."""
-        parts = tuple(self._part(name) for name in self.parts)
-        spent = max(part.spent for part in parts)
+        link = self.rows.last(LINK, LINK.c.data_set == self.id)
         versions = self.rows.find(VERSION, VERSION.c.data_set == self.id)
         return DataSetStatement(
             name=self.name,
             budget=self.budget,
-            spent=spent,
-            left=self.left(spent),
-            parts=parts,
+            head="" if link is None else bytes(link["link"]).hex(),
+            parts=tuple(self._part(name) for name in self.parts),
             versions=tuple(
                 DataSetVersion(data_set=self.name, number=row["number"], rows=row["rows"], time=row["time"])
                 for row in versions
@@ -152,20 +148,26 @@ class DataSetAccounts:
         )
 
     def _part(self, name: str) -> PartSpend:
-        row = self.parts[name]
-        spent = self.spent(self.account(name))
+        row, account = self.parts[name], self.account(name)
         lines = None if row["start"] is None else range(row["start"], row["stop"])
-        return PartSpend(name=name, rows=lines, spent=spent, left=self.left(spent))
+        return PartSpend(name=name, rows=lines, used=account.used, spent=account.spent, left=account.left)
 
-    def recount(self, part: str, *, delta: float | None = None) -> PrivacyAccount:
-        """Compute a part's account from the entries that were not voided, at the budget's delta or another."""
+    def recount(self, *, budget: Guarantee | None = None) -> dict[str, PrivacyAccount]:
+        """Compute the accounts of all parts from the entries, for the budget or another one."""
         entries = self.entries()
         voided = {entry["voids"] for entry in entries}
-        standing = (e for e in entries if e["guarantee"] is not None and e["number"] not in voided)
-        return PrivacyAccount.of(
-            (guarantee_of(entry["guarantee"]) for entry in standing if part in json.loads(entry["parts"])),
-            delta=self.budget.delta if delta is None else delta,
-        )
+        charges = [(json.loads(e["parts"]), e["guarantee"], e["number"] in voided) for e in entries if e["guarantee"]]
+        return {
+            part: _account([(text, void) for parts, text, void in charges if part in parts], budget or self.budget)
+            for part in self.parts
+        }
+
+
+def _account(charges: Sequence[tuple[str, bool]], budget: Guarantee) -> PrivacyAccount:
+    """The account of these charges, each with whether it was voided."""
+    standing = [guarantee_of(text) for text, void in charges if not void]
+    first = guarantee_of(charges[0][0]) if charges else None
+    return PrivacyAccount.of(standing, budget=budget, first=first)
 
 
 def _entries(name: str, rows: Sequence[Row]) -> tuple[LedgerEntry, ...]:
@@ -185,32 +187,9 @@ def _entries(name: str, rows: Sequence[Row]) -> tuple[LedgerEntry, ...]:
     )
 
 
-def account_row(data_set: int, part: int, account: PrivacyAccount) -> dict[str, object]:
-    """Return an account as the columns of its table: numbers, a decimal fraction and an array's bytes."""
-    kept = account.distribution
-    return {
-        "data_set": data_set,
-        "part": part,
-        "pure": _write_stated(account.stated),
-        "lower": None if kept is None else int(kept.lower),
-        "masses": None if kept is None else kept.to_bytes(),
-        "infinity": None if kept is None else float(kept.infinity),
-    }
-
-
-def _write_stated(stated: Stated) -> str | None:
-    """An epsilon, and its delta if there is one."""
-    if stated is None:
-        return None
-    epsilon, delta = stated
-    return f"{epsilon} {delta}" if delta else str(epsilon)
-
-
-def _read_stated(text: str | None) -> Stated:
-    if text is None:
-        return None
-    epsilon, _, delta = text.partition(" ")
-    return Fraction(epsilon), Fraction(delta or 0)
+def account_row(data_set: int, part: int, account: PrivacyAccount, *, last: int) -> dict[str, object]:
+    """Return an account as the columns of its table."""
+    return {"data_set": data_set, "part": part, "last": last, "sums": account.to_text()}
 
 
 @lru_cache(maxsize=1024)

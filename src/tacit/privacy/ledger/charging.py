@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of
-from tacit.privacy.ledger.records import Receipt, format_down
+from tacit.privacy.ledger.records import Receipt
+from tacit.privacy.ledger.refusals import explain_refusal, spend_of, whose
 from tacit.privacy.ledger.registry import add_budget, check_budget
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, VERSION
-from tacit.privacy.rounding import format_up
 
-__all__ = ["charge", "forecast", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
+__all__ = ["accounts_after", "charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
 
 
 def charge(
@@ -24,22 +23,27 @@ def charge(
 ) -> Receipt:
     """Write a charge and its accounts, or raise and write nothing."""
     guarantee = _check(book, guarantee)
-    before = {part: book.account(part) for part in book.choose(parts)}
-    after = {part: account.add(guarantee) for part, account in before.items()}
-    spent = {part: book.spent(account) for part, account in after.items()}
-    worst = max(spent, key=lambda part: spent[part])
-    if spent[worst] > book.budget.epsilon:
-        had = book.spent(before[worst])
-        raise BudgetExceeded(
-            f"{_whose(book, worst)} has spent {_of_budget(book, had)} and {format_down(book.left(had))} is left; "
-            f"a charge of {guarantee} would bring it to {format_up(spent[worst])}, so nothing was charged"
-        )
+    after = accounts_after(book, [guarantee], parts=parts)
+    accounts = book.accounts()
+    worst = max(after, key=lambda part: after[part].used)
+    if after[worst].used > 1:
+        raise BudgetExceeded(explain_refusal(book, worst, accounts[worst], guarantee, after[worst]))
     text = json.dumps(guarantee.to_json())
     guarantee_of(text)  # what could not be read back must not be written
-    entry = book.append(parts=after, purpose=purpose, version=book.version(version), guarantee=text)
-    for part, account in after.items():
-        book.put(part, account)
-    return Receipt(id=entry, spent=spent[worst], left=book.left(spent[worst]))
+    entry, head = book.append(parts=after, purpose=purpose, version=book.version(version), guarantee=text)
+    book.put(accounts | after)
+    return Receipt(id=entry, account=after[worst], head=head)
+
+
+def accounts_after(
+    book: DataSetAccounts, guarantees: Iterable[AnyGuarantee], *, parts: Sequence[str] | None
+) -> dict[str, PrivacyAccount]:
+    """Return the accounts of the charged parts after these charges, which are not made."""
+    accounts = {part: book.account(part) for part in book.choose(parts)}
+    for guarantee in guarantees:
+        checked = _check(book, guarantee)
+        accounts = {part: account.add(checked) for part, account in accounts.items()}
+    return accounts
 
 
 def pay(
@@ -48,13 +52,6 @@ def pay(
     """Write a charge in the data set's unit: a guarantee for one record covers its label."""
     _check_covered(book, version, parts)
     return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
-
-
-def forecast(book: DataSetAccounts, guarantees: Sequence[Guarantee]) -> float:
-    """Return what the worst part would have spent after these charges; nothing is written."""
-    charged = [_check(book, in_unit_of(book, guarantee)) for guarantee in guarantees]
-    accounts = (reduce(PrivacyAccount.add, charged, book.account(part)) for part in book.parts)
-    return max(book.spent(account) for account in accounts)
 
 
 def in_unit_of(book: DataSetAccounts, guarantee: Guarantee) -> Guarantee:
@@ -68,34 +65,30 @@ def void(book: DataSetAccounts, number: int, *, reason: str) -> Receipt:
     entries = {entry["number"]: entry for entry in book.entries()}
     target = _voidable(book, entries, number)
     parts = json.loads(target["parts"])
-    entry = book.append(parts=parts, purpose=reason, version=target["version"], voids=number)
-    spent = max(book.spent(account) for account in rebuild(book, parts=parts).values())
-    return Receipt(id=entry, spent=spent, left=book.left(spent))
+    entry, head = book.append(parts=parts, purpose=reason, version=target["version"], voids=number)
+    accounts = rebuild(book)
+    return Receipt(id=entry, account=max((accounts[part] for part in parts), key=lambda a: a.used), head=head)
 
 
-def rebuild(book: DataSetAccounts, *, parts: Sequence[str] | None = None) -> dict[str, PrivacyAccount]:
+def rebuild(book: DataSetAccounts) -> dict[str, PrivacyAccount]:
     """Compute the accounts from the entries and replace the stored ones."""
-    accounts = {part: book.recount(part) for part in book.choose(parts)}
-    for part, account in accounts.items():
-        book.put(part, account)
+    accounts = book.recount()
+    book.put(accounts)
     return accounts
 
 
 def set_budget(book: DataSetAccounts, budget: Guarantee) -> None:
     """Write a new budget, unless it is below the spend."""
     _check_unit(book, check_budget(budget))
-    for part in book.parts:
-        account = book.account(part)
-        if bool(budget.delta) != bool(book.budget.delta):  # without a delta no distribution is kept
-            account = book.recount(part, delta=budget.delta)
-            book.put(part, account)
-        spent = account.spent(delta=budget.delta)
-        if spent > budget.epsilon:
+    accounts = book.recount(budget=budget)
+    for part, account in accounts.items():
+        if account.used > 1:
             raise BudgetExceeded(
-                f"{_whose(book, part)} has spent epsilon {format_up(spent)} at delta {format_up(budget.delta)}, "
-                f"so its budget cannot be lowered to {format_up(budget.epsilon)}; nothing was changed"
+                f"{whose(book, part)} {spend_of(account)}, so its budget cannot be lowered to {budget}; "
+                "nothing was changed"
             )
     add_budget(book.rows, book.id, budget)
+    book.put(accounts)
 
 
 def _check(book: DataSetAccounts, guarantee: AnyGuarantee) -> Guarantee:
@@ -154,12 +147,3 @@ def _voidable(book: DataSetAccounts, entries: Mapping[int, Row], number: int) ->
     if book.rows.find(DELIVERY, DELIVERY.c.data_set == book.id, DELIVERY.c.number == number):
         raise LedgerError(f"the release of {book.name}/{number} was delivered, so it stays spent")
     return target
-
-
-def _whose(book: DataSetAccounts, part: str) -> str:
-    return book.name if len(book.parts) == 1 else f"part {part} of {book.name}"
-
-
-def _of_budget(book: DataSetAccounts, spent: float) -> str:
-    delta = f" at delta {format_up(book.budget.delta)}" if book.budget.delta else ""
-    return f"epsilon {format_up(spent)} of {format_up(book.budget.epsilon)}{delta}"

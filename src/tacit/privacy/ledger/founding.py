@@ -14,13 +14,17 @@ from sqlalchemy import Connection, select, text
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.ledger.book import now
+from tacit.privacy.ledger.chain import check_chains, forge_links
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import SealedRows
-from tacit.privacy.ledger.schema import LEDGER
+from tacit.privacy.ledger.schema import DATA_SET, LEDGER
 from tacit.privacy.ledger.sqlite_file import stamp
-from tacit.privacy.ledger.transfer import restore
+from tacit.privacy.ledger.transfer import add_accounts, restore
 
 __all__ = ["exists", "found", "open_database"]
+
+_FILTERED = "0004"
+"""The first revision with accounts as sums, and with a chain."""
 
 
 def exists(database: LedgerDatabase) -> bool:
@@ -65,9 +69,20 @@ def open_database(database: LedgerDatabase) -> bytes:
             return _secret(connection)
     if revision is None:
         raise LedgerError(f"there is no ledger at {database.where}; create one with `tacit ledger create`")
-    database.migrate()
-    with database.reading() as connection:
+    with database.founding() as connection:
+        _bring_up_to_date(database, connection)
         return _secret(connection)
+
+
+def _bring_up_to_date(database: LedgerDatabase, connection: Connection) -> None:
+    """Apply the missing revisions, and compute what they left empty: the accounts and the chain."""
+    before = database.revision(connection)  # another process may have been here meanwhile
+    database.schema.migrate(connection)
+    if before is not None and before < _FILTERED:
+        rows = SealedRows(connection, _sealed_secret(connection))
+        for data_set in rows.find(DATA_SET):
+            forge_links(rows, data_set["id"])
+            add_accounts(rows, data_set["name"])
 
 
 def _check_sound(database: LedgerDatabase, connection: Connection) -> None:
@@ -79,6 +94,12 @@ def _check_sound(database: LedgerDatabase, connection: Connection) -> None:
 
 
 def _secret(connection: Connection) -> bytes:
+    secret = _sealed_secret(connection)
+    check_chains(SealedRows(connection, secret))
+    return secret
+
+
+def _sealed_secret(connection: Connection) -> bytes:
     secret = connection.execute(select(LEDGER.c.secret)).scalar()
     if secret is None:
         raise LedgerError("the ledger is damaged: it has lost its secret; restore it from an export")

@@ -23,6 +23,8 @@ from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
+from tacit.privacy.ledger.verification import check_against, verify
+from tacit.privacy.rounding import check_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +40,8 @@ class Ledger:
     on disk when :meth:`charge` returns, and concurrent charges wait for each other. Data are recognized by a
     fingerprint under the ledger's secret; contents are never stored.
 
-    With a delta in the budget, the cost of a charge must not depend on the outcomes of earlier releases, because the
-    composition of loss distributions is proved for fixed costs only. Sums of pure epsilons need no such condition.
+    Charges may be chosen after looking at earlier releases. A budget with a delta is kept by a filter: a charge is
+    accepted while one of a few sums, fixed when the budget was opened, is within its limit.
 
     Limits: the ledger records what is declared. It cannot detect a release that was not charged, two data sets of the
     same people in other rows or another order, or parts that are not disjoint. Anyone who can read the file can read
@@ -57,7 +59,7 @@ class Ledger:
     Traceback (most recent call last):
     ...
     tacit.privacy.errors.BudgetExceeded: clicks has spent epsilon 0.75 of 1 and 0.25 is left; a charge of epsilon
-    0.5 for one label would bring it to 1.25, so nothing was charged
+    0.5 for one label would bring it to 1.25; it was used by clicks/1 (..., first release), so nothing was charged
     """
 
     _database: LedgerDatabase
@@ -181,6 +183,49 @@ class Ledger:
             book = DataSetAccounts.find(rows, name, lock=True)
             return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
 
+    def would_exceed(self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None) -> bool:
+        """Return whether these charges, one after the other, would exceed the budget; nothing is charged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tacit.privacy import Unit
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1], name="clicks", budget=one)
+        >>> ledger.would_exceed("clicks", one), ledger.would_exceed("clicks", one, one)
+        (False, True)
+        """
+        return self.share_after(name, *guarantees, parts=parts) > 1
+
+    def share_after(self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None) -> float:
+        """Return the share of the budget that would be used after these charges; infinite if they do not fit."""
+        with self._reading() as rows:
+            accounts = charging.accounts_after(DataSetAccounts.find(rows, name), guarantees, parts=parts)
+            return max(account.used for account in accounts.values())
+
+    def fitting(self, name: str, *, charges: int = 1, parts: Sequence[str] | None = None) -> float:
+        """Return the largest pure epsilon of each of so many more charges, rounded down; 0 if none fits."""
+        count = check_count(charges, name="charges")
+        with self._reading() as rows:
+            book = DataSetAccounts.find(rows, name)
+            return min(book.account(part).fitting(charges=count) for part in book.choose(parts))
+
+    def verify(self, against: str | Path | Mapping[str, Any] | None = None) -> int:
+        """Return the number of entries, if none is missing or changed and all accounts are what the entries say.
+
+        Parameters
+        ----------
+        against
+            An earlier receipt or export of this ledger, or its file: its entries must be there with the same history,
+            so a ledger that lost its last entries, or an older copy of it, is rejected.
+        """
+        with self._reading() as rows:
+            count = verify(rows)
+            if against is not None:
+                check_against(rows, against)
+            return count
+
     def void(self, entry: str, *, reason: str) -> Receipt:
         """Correct a charge whose release was never made; charge and correction both stay on record."""
         check_text(reason, name="reason")
@@ -232,11 +277,6 @@ class Ledger:
         """Return a data set's budget, spend, parts, versions and entries."""
         with self._reading() as rows:
             return DataSetAccounts.find(rows, name).statement()
-
-    def forecast(self, name: str, guarantees: Sequence[Guarantee]) -> float:
-        """Return what would be spent of a data set's budget after these charges; nothing is charged."""
-        with self._reading() as rows:
-            return charging.forecast(DataSetAccounts.find(rows, name), guarantees)
 
     def rebuild(self, name: str) -> DataSetStatement:
         """Recompute a data set's spend from its entries, and store it."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.rounding import format_up
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Receipt",
     "check_text",
     "format_down",
+    "format_share",
     "split_id",
 ]
 
@@ -53,12 +56,29 @@ class DataSetPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartSpend:
-    """The spend of one part, and what is left of the data set's budget for it."""
+    """The spend of one part.
+
+    Parameters
+    ----------
+    used
+        The share of the budget that is used.
+    spent
+        The epsilon spent; None if the budget has a delta, because sums of epsilons then say too much.
+    left
+        The largest pure epsilon that one more charge may have.
+    """
 
     name: str
     rows: range | None
-    spent: float
+    used: float
+    spent: float | None
     left: float
+
+    def __str__(self) -> str:
+        left = format_down(self.left)
+        if self.spent is None:
+            return f"used {format_share(self.used)} of the budget, epsilon {left} fits"
+        return f"spent epsilon {format_up(self.spent)}, left {left}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +107,42 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """An entry that was accepted and written: after a charge, the release may be made."""
+    """An entry that was accepted and written: after a charge, the release may be made.
+
+    Parameters
+    ----------
+    account
+        The account of the worst of the charged parts.
+    head
+        The head of the data set's chain of entries, by which :meth:`Ledger.verify` finds an older copy.
+    """
 
     id: str
-    spent: float
-    left: float
+    account: PrivacyAccount
+    head: str
+
+    @property
+    def used(self) -> float:
+        """The share of the budget that is used."""
+        return self.account.used
+
+    @property
+    def spent(self) -> float | None:
+        """The epsilon spent; None if the budget has a delta."""
+        return self.account.spent
+
+    @property
+    def left(self) -> float:
+        """The largest pure epsilon that one more charge may have."""
+        return self.account.left
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the receipt as plain JSON."""
+        return {"id": self.id, "used": self.used, "spent": self.spent, "left": self.left, "head": self.head}
 
     def __str__(self) -> str:
-        return f"entry {self.id}: spent epsilon {format_up(self.spent)}, left {format_down(self.left)}"
+        spend = PartSpend(name=ALL, rows=None, used=self.used, spent=self.spent, left=self.left)
+        return f"entry {self.id}: {spend}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,28 +153,55 @@ class DataSetStatement:
     ----------
     budget
         The largest total cost of all releases, and its unit.
-    spent, left
-        The worst part's spend, at the budget's delta, and what is left of the budget's epsilon.
+    head
+        The head of the chain of entries; empty before the first one.
     """
 
     name: str
     budget: Guarantee
-    spent: float
-    left: float
+    head: str
     parts: tuple[PartSpend, ...]
     versions: tuple[DataSetVersion, ...]
     entries: tuple[LedgerEntry, ...]
+
+    @property
+    def worst(self) -> PartSpend:
+        """The part that has used most."""
+        return max(self.parts, key=lambda part: (part.used, -part.left))
+
+    @property
+    def used(self) -> float:
+        """The share of the budget that the worst part has used."""
+        return self.worst.used
+
+    @property
+    def spent(self) -> float | None:
+        """The epsilon that the worst part has spent; None if the budget has a delta."""
+        return self.worst.spent
+
+    @property
+    def left(self) -> float:
+        """The largest pure epsilon that one more charge of all parts may have."""
+        return self.worst.left
 
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""
         return {
             "name": self.name,
             "budget": {name: getattr(self.budget, name) for name in ("unit", "epsilon", "delta", "rows")},
+            "head": self.head,
+            "used": self.used,
             "spent": self.spent,
             "left": self.left,
             "parts": [
-                {"name": p.name, "rows": p.rows and [p.rows.start, p.rows.stop], "spent": p.spent, "left": p.left}
-                for p in self.parts
+                {
+                    "name": part.name,
+                    "rows": part.rows and [part.rows.start, part.rows.stop],
+                    "used": part.used,
+                    "spent": part.spent,
+                    "left": part.left,
+                }
+                for part in self.parts
             ],
             "versions": [asdict(version) for version in self.versions],
             "entries": [
@@ -169,3 +244,14 @@ def format_down(value: float) -> str:
     ('0.1234', '2')
     """
     return format_up(-value).removeprefix("-")
+
+
+def format_share(share: float) -> str:
+    """Print a share as percent, rounded up; infinity is more than all.
+
+    Examples
+    --------
+    >>> format_share(0.1234501), format_share(1.0), format_share(float("inf"))
+    ('12.35%', '100%', 'more than 100%')
+    """
+    return f"{format_up(100 * share)}%" if math.isfinite(share) else "more than 100%"

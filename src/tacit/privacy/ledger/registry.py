@@ -88,7 +88,7 @@ def register(rows: SealedRows, prints: Prints, terms: DataSetTerms) -> None:
     add_budget(rows, number, terms.budget)
     _add_version(rows, number, prints)
     for i, part in enumerate(terms.parts or [None], start=1):
-        _add_part(rows, number, i, part, delta=terms.budget.delta)
+        _add_part(rows, number, i, part, budget=terms.budget)
 
 
 def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
@@ -139,7 +139,7 @@ def add_budget(rows: SealedRows, data_set: int, budget: Guarantee) -> None:
     )
 
 
-def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | None, *, delta: float) -> None:
+def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | None, *, budget: Guarantee) -> None:
     lines = part.rows if part else None
     rows.add(
         PART,
@@ -149,7 +149,7 @@ def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | 
         start=lines.start if lines else None,
         stop=lines.stop if lines else None,
     )
-    rows.add(ACCOUNT, **account_row(data_set, number, PrivacyAccount.of([], delta=delta)))
+    rows.add(ACCOUNT, **account_row(data_set, number, PrivacyAccount(budget=budget), last=0))
 
 
 def _add_version(rows: SealedRows, data_set: int, prints: Prints) -> Row:

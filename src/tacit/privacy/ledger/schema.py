@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy import (
     BigInteger,
     Column,
-    Float,
     ForeignKey,
     ForeignKeyConstraint,
     Integer,
@@ -16,7 +15,19 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["ACCOUNT", "BUDGET", "DATA_SET", "DELIVERY", "ENTRY", "LEDGER", "PART", "REQUEST", "TABLES", "VERSION"]
+__all__ = [
+    "ACCOUNT",
+    "BUDGET",
+    "DATA_SET",
+    "DELIVERY",
+    "ENTRY",
+    "LEDGER",
+    "LINK",
+    "PART",
+    "REQUEST",
+    "TABLES",
+    "VERSION",
+]
 
 TABLES = MetaData()
 
@@ -101,14 +112,24 @@ REQUEST = _of_entry("ledger_request", Column("key", LargeBinary, nullable=False)
 DELIVERY = _of_entry("ledger_delivery", Column("digest", LargeBinary, nullable=False), _text("file"), _text("time"))
 """The release that a charge paid for, recorded before it is published: its SHA-256, and its name in the store."""
 
+LINK = _sealed(
+    "ledger_link",
+    _data_set(),
+    _count("number", primary_key=True),
+    Column("nonce", LargeBinary, nullable=False),
+    _count("budget"),
+    Column("link", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["data_set", "number"], ["ledger_entry.data_set", "ledger_entry.number"]),
+    ForeignKeyConstraint(["data_set", "budget"], ["ledger_budget.data_set", "ledger_budget.number"]),
+)
+"""The chain of the entries, one link each."""
+
 ACCOUNT = _sealed(
     "ledger_account",
     _data_set(),
     _count("part", primary_key=True),
-    _text("pure", nullable=True),
-    Column("lower", Integer),
-    Column("masses", LargeBinary),
-    Column("infinity", Float),
+    _count("last"),
+    _text("sums"),
     ForeignKeyConstraint(["data_set", "part"], ["ledger_part.data_set", "ledger_part.number"]),
 )
-"""The spend of a part; derived from the entries, and rebuilt from them on demand."""
+"""The spend of a part up to its data set's newest entry, ``last``; derived from the entries."""

@@ -13,12 +13,12 @@ from sqlalchemy import Table
 
 from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.files import ReplaceableFile
-from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import DataSetAccounts, account_row
+from tacit.privacy.ledger.chain import check_chains, forge_links
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, PART, REQUEST, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, LINK, PART, REQUEST, VERSION
 
-__all__ = ["EXPORT", "FORMAT", "export", "read_export", "restore"]
+__all__ = ["EXPORT", "FORMAT", "add_accounts", "export", "read_export", "restore"]
 
 FORMAT = "tacit ledger 1"
 EXPORT = ReplaceableFile("an export of a ledger", re.compile(rb'"format": "tacit ledger'))
@@ -31,9 +31,10 @@ _TABLES: dict[str, Table] = {
     "entries": ENTRY,
     "requests": REQUEST,
     "deliveries": DELIVERY,
+    "links": LINK,
 }
-_SINCE_0003 = ("requests", "deliveries")  # older exports have none
-_BYTES = ("fingerprint", "key", "digest")
+_LATER = ("requests", "deliveries", "links")  # older exports have none
+_BYTES = ("fingerprint", "key", "digest", "nonce", "link")
 
 
 def export(rows: SealedRows, *, secret: bool) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def restore(rows: SealedRows, document: Mapping[str, Any]) -> None:
     try:
         for number, data_set in enumerate(document["data_sets"], start=1):
             _restore_data_set(rows, number, data_set)
+        check_chains(rows)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, TacitError):
             raise
@@ -101,12 +103,18 @@ def _restore_data_set(rows: SealedRows, number: int, plain: Mapping[str, Any]) -
     terms = {name: value for name, value in plain.items() if name not in _TABLES}
     rows.add(DATA_SET, id=number, **terms)
     for name, table in _TABLES.items():
-        for line in plain.get(name, ()) if name in _SINCE_0003 else plain[name]:
+        for line in plain.get(name, ()) if name in _LATER else plain[name]:
             rows.add(table, data_set=number, **_row(line))
-    book = DataSetAccounts.find(rows, terms["name"])
-    for part, row in book.parts.items():
-        account: PrivacyAccount = book.recount(part)
-        rows.add(ACCOUNT, **account_row(number, row["number"], account))
+    if "links" not in plain:
+        forge_links(rows, number)
+    add_accounts(rows, terms["name"])
+
+
+def add_accounts(rows: SealedRows, name: str) -> None:
+    """Compute a data set's accounts, which it has not, from its entries."""
+    book = DataSetAccounts.find(rows, name)
+    for part, account in book.recount().items():
+        rows.add(ACCOUNT, **account_row(book.id, book.parts[part]["number"], account, last=book.newest))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""The chain of a data set's entries: each link digests the one before, a nonce, the entry and the budget in force."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import select
+
+from tacit.privacy.errors import LedgerError
+from tacit.privacy.ledger.rows import Row, SealedRows
+from tacit.privacy.ledger.schema import BUDGET, DATA_SET, ENTRY, LINK
+
+__all__ = ["START", "add_link", "check_chains", "check_head", "forge_links"]
+
+START = bytes(32)
+"""What the first link of a data set follows."""
+
+_ENTRY = ("number", "time", "version", "parts", "guarantee", "purpose", "voids")
+_BUDGET = ("number", "epsilon", "delta")
+
+
+def add_link(rows: SealedRows, data_set: int, entry: Mapping[str, Any]) -> bytes:
+    """Link an entry that was just written to the one before it, and return the head of the chain."""
+    last = rows.last(LINK, LINK.c.data_set == data_set)
+    budget = rows.last(BUDGET, BUDGET.c.data_set == data_set)
+    assert budget is not None
+    nonce = secrets.token_bytes(16)
+    head = _link(START if last is None else bytes(last["link"]), nonce, entry, budget)
+    rows.add(LINK, data_set=data_set, number=entry["number"], nonce=nonce, budget=budget["number"], link=head)
+    return head
+
+
+def forge_links(rows: SealedRows, data_set: int) -> None:
+    """Link the entries of a ledger that had no chain yet."""
+    for entry in rows.find(ENTRY, ENTRY.c.data_set == data_set):
+        add_link(rows, data_set, entry)
+
+
+def check_chains(rows: SealedRows) -> None:
+    """Raise unless every data set's entries are there without a gap, as they were linked."""
+    names = {row["id"]: row["name"] for row in _read(rows, DATA_SET)}
+    budgets = {(row["data_set"], row["number"]): row for row in _read(rows, BUDGET)}
+    links: dict[int, list[Row]] = {}
+    for link in _read(rows, LINK):
+        links.setdefault(link["data_set"], []).append(link)
+    entries: dict[int, list[Row]] = {}
+    for entry in _read(rows, ENTRY):
+        entries.setdefault(entry["data_set"], []).append(entry)
+    for data_set in {*links, *entries}:
+        _check_chain(names.get(data_set, "?"), entries.get(data_set, []), links.get(data_set, []), budgets)
+
+
+def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
+    """Raise unless the chain of a data set passes through this head at this entry."""
+    found = [row["id"] for row in rows.find(DATA_SET, DATA_SET.c.name == name)]
+    links = rows.find(LINK, LINK.c.data_set == found[0], LINK.c.number == number) if found else []
+    if not links:
+        raise LedgerError(
+            f"the ledger has no entry {name}/{number}, which was accepted once: it is an older copy, or its last "
+            "entries were deleted"
+        )
+    if bytes(links[0]["link"]).hex() != head:
+        raise LedgerError(f"the ledger has another history up to {name}/{number} than when that entry was accepted")
+
+
+def _check_chain(name: str, entries: list[Row], links: list[Row], budgets: Mapping[tuple[int, int], Row]) -> None:
+    head = START
+    for number, (entry, link) in enumerate(_paired(entries, links), start=1):
+        if entry is None or link is None or not entry["number"] == link["number"] == number:
+            raise LedgerError(f"the ledger is damaged: {name}/{number} is missing; restore it from an export")
+        budget = budgets.get((link["data_set"], link["budget"]))
+        expected = None if budget is None else _link(head, bytes(link["nonce"]), entry, budget)
+        if expected != bytes(link["link"]):
+            raise LedgerError(f"the ledger is damaged: {name}/{number} was changed; restore it from an export")
+        head = bytes(link["link"])
+
+
+def _paired(entries: list[Row], links: list[Row]) -> Iterator[tuple[Row | None, Row | None]]:
+    for i in range(max(len(entries), len(links))):
+        yield entries[i] if i < len(entries) else None, links[i] if i < len(links) else None
+
+
+def _link(before: bytes, nonce: bytes, entry: Mapping[str, Any], budget: Mapping[str, Any]) -> bytes:
+    what = json.dumps([[entry[name] for name in _ENTRY], [budget[name] for name in _BUDGET]])
+    return hashlib.sha256(before + nonce + what.encode()).digest()
+
+
+def _read(rows: SealedRows, table: Any) -> Iterable[Row]:  # noqa: ANN401
+    """The rows without their seals, which whoever reads them for a charge checks."""
+    return [dict(row) for row in rows.connection.execute(select(table).order_by(*table.primary_key)).mappings()]
