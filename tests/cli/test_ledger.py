@@ -208,7 +208,7 @@ def test_the_documented_commands_print_what_the_page_says(run, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
     steps = [step for block in blocks for step in re.split(r"^\$ tacit ledger ", block, flags=re.MULTILINE)[1:]]
-    assert len(steps) == 9
+    assert len(steps) == 12
     for step in steps:
         command, _, expected = step.partition("\n")
         try:

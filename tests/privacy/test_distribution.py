@@ -121,12 +121,6 @@ def test_fft_and_direct_convolution_agree(monkeypatch):
         assert fast.delta_at(epsilon) >= direct.delta_at(epsilon) - 1e-15
 
 
-def test_bytes_come_back():
-    one = rr(0.7).power(5)
-    back = LossDistribution.from_bytes(one.lower, one.to_bytes(), one.infinity)
-    assert back.epsilon_at(1e-6) == one.epsilon_at(1e-6)
-
-
 def test_mass_is_conserved():
     composed = rr(0.3).power(1000)
     assert composed.masses.sum() + composed.infinity == pytest.approx(1.0, abs=1e-7)

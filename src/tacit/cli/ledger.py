@@ -254,8 +254,7 @@ def verify(
     Example: tacit ledger verify --against receipt.json
     """
     book = _open(ledger)
-    with naming("against"):
-        count = book.verify(against)
+    count = book.verify(against)
     if as_json:
         _print_json({"ledger": book.location, "entries": count, "against": against and str(against)})
     else:

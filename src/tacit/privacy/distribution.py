@@ -1,4 +1,4 @@
-"""The privacy loss distribution as a plain array: composed by convolution, stored as bytes, always pessimistic.
+"""The privacy loss distribution as a plain array: composed by convolution, always pessimistic.
 
 Each distribution has an interval of its own, fine beside its losses; a composition takes the finest that its array has
 room for. dp-accounting builds such distributions too, on one interval; the tests compare ours with theirs.
@@ -198,18 +198,6 @@ class LossDistribution:
         exponents = np.log(self.masses[held]) + (order - 1) * self._losses()[held]
         top = float(exponents.max(initial=-math.inf))
         return max(0.0, top + math.log(float(np.exp(exponents - top).sum()))) * (1 + 1e-9) if len(held) else 0.0
-
-    def to_bytes(self) -> bytes:
-        """Return minus the interval and the masses as little-endian float64, for the ledger's store."""
-        return np.append(-self.interval, self.masses).astype("<f8").tobytes()
-
-    @classmethod
-    def from_bytes(cls, lower: int, masses: bytes, infinity: float) -> LossDistribution:
-        """Read back what :meth:`to_bytes` wrote; older arrays have no interval in front."""
-        values = np.frombuffer(masses, dtype="<f8").astype(np.float64)
-        if values[0] < 0:
-            return cls(lower, values[1:], infinity, -float(values[0]))
-        return cls(lower, values, infinity, _BASE)
 
     @property
     def mean_square(self) -> float:
