@@ -29,7 +29,6 @@ from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, Missi
 from tacit.privacy.extras import load_extra
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
-from tacit.privacy.rounding import format_up
 from tacit.scores.attacks import attack_competition
 from tacit.scores.metrics import Brier
 from tacit.scores.policies import Laplace
@@ -162,7 +161,7 @@ except BudgetExceeded as refusal:
 # ## What is guaranteed, what leaks, what is learned
 # Leak: the share of the attack's guesses that are correct, with and without the release; for the model, the true and
 # the false positive rate of the membership attack. AUC: that of the model learned from the release, on the held-out
-# clicks. The sum is the ledger's: at its delta, 20 scores of epsilon 0.1 cost less than 2.
+# clicks. The share is the ledger's: at its delta, 20 scores of epsilon 0.1 cost less than 2.
 
 # %%
 print(f"{'release':<19}{'guarantee':<38}{'leak':>6}{'without':>9}{'AUC':>7}")
@@ -170,11 +169,9 @@ for name, guarantee, leak in found:
     auc = roc_auc_score(held_out, predicted[name])
     print(f"{name:<19}{guarantee!s:<38}{leak.rate:>6.1%}{leak.baseline:>9.1%}{auc:>7.3f}")
 print(f"{'nothing hidden':<72}{roc_auc_score(held_out, guess[:, 1]):>7.3f}; the scores chose: {winner}")
-spent = {name: ledger.statement(name).spent for name in ledger.data_sets}
-for name, epsilon in spent.items():
+for name in ledger.data_sets:
     for entry in ledger.statement(name).entries:
         print(f"charged: {entry.guarantee}, {entry.purpose}")
-    print(f"{name}, together: epsilon {format_up(epsilon)} of {budget.epsilon:g}, delta {format_up(budget.delta)}")
-most = format_up(max(spent.values()))  # a guarantee is rounded up
-print(f"one click, by all releases together: epsilon {most}, delta {format_up(budget.delta)}")
+    print(f"{name}, together: {ledger.statement(name).used:.0%} of epsilon {budget.epsilon:g}, delta {budget.delta:g}")
+print(f"one click, by all releases together: at most {budget}")
 folder.cleanup()

@@ -192,7 +192,7 @@ def test_bad_input_is_one_sentence_writes_nothing_and_charges_nothing(broken, na
     assert len(result.stderr.strip().splitlines()) == 1
     assert result.stdout == ""
     assert not (broken / "never").exists()
-    assert Ledger.open(broken / "ledger.db").statement("visits").spent == 0
+    assert Ledger.open(broken / "ledger.db").statement("visits").used == 0
 
 
 def test_public_class_sizes_cost_nothing(folder):

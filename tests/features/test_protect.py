@@ -310,7 +310,7 @@ def test_bad_input_writes_nothing_and_charges_nothing(ledger, tmp_path, table, c
     with pytest.raises(InvalidInput, match=said):
         protect(table, _plan(**changes), out=tmp_path / "out.parquet", payment=paying)
     assert not (tmp_path / "out.parquet").exists()
-    assert ledger.statement("visits").spent == 0
+    assert ledger.statement("visits").used == 0
 
 
 @pytest.mark.parametrize(

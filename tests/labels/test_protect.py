@@ -456,4 +456,4 @@ def test_a_column_that_cannot_be_used_is_refused_before_the_charge(extra, fields
     table = pa.table({"extra": extra, "illness_secret": labels})
     with pytest.raises(InvalidInput, match=rule):
         protect(table, Plan(label="illness_secret", epsilon=1, **fields), payment=Payment(ledger=ledger))
-    assert ledger.statement("visits").spent == 0
+    assert ledger.statement("visits").used == 0

@@ -211,7 +211,7 @@ def test_one_that_needs_labels_is_refused_before_anything_is_charged(digits, tmp
     )
     with pytest.raises((TypeError, ValueError)):
         learner.fit(X, y)
-    assert ledger.statement("digits").spent == 0
+    assert ledger.statement("digits").used == 0
 
 
 class Linear(torch.nn.Sequential):

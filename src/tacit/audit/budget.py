@@ -27,8 +27,8 @@ class LedgerBalance(StoredResult):
     budget, left
         Epsilons for one unit: the budget's, and the largest that one more charge may have.
     used, after
-        The share of the budget that is used, now and after the planned releases that the ledger can be charged for; None
-        if it would refuse one.
+        The share of the budget that is used, now and after the planned releases that the ledger can be charged for;
+        None if it would refuse one.
     uncharged
         The other planned releases: they guarantee nothing, or something for another unit.
     """

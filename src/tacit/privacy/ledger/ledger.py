@@ -199,10 +199,14 @@ class Ledger:
         return self.share_after(name, *guarantees, parts=parts) > 1
 
     def share_after(self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None) -> float:
-        """Return the share of the budget that would be used after these charges; infinite if they do not fit."""
+        """Return the share of the budget that would be used after these charges; infinite if they do not fit.
+
+        A guarantee for one record counts as one for its label, as a :class:`tacit.privacy.payment.Payment` charges it.
+        """
         with self._reading() as rows:
-            accounts = charging.accounts_after(DataSetAccounts.find(rows, name), guarantees, parts=parts)
-            return max(account.used for account in accounts.values())
+            book = DataSetAccounts.find(rows, name)
+            restated = (charging.in_unit_of(book, one) if isinstance(one, Guarantee) else one for one in guarantees)
+            return max(account.used for account in charging.accounts_after(book, restated, parts=parts).values())
 
     def fitting(self, name: str, *, charges: int = 1, parts: Sequence[str] | None = None) -> float:
         """Return the largest pure epsilon of each of so many more charges, rounded down; 0 if none fits."""
