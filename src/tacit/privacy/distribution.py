@@ -44,7 +44,7 @@ def interval_for(mean_square: float, *, count: int = 1, span: float = 0.0) -> fl
     Parameters
     ----------
     span
-        How far the losses are apart: their array must fit memory.
+        How far the losses reach: their array must fit memory.
     """
     share = 0.005 * min(max(count / 20, 1.0), 12.0)
     size = min(max(math.sqrt(mean_square / count), _LEAST), LARGEST)
@@ -86,7 +86,11 @@ class LossDistribution:
         loss, mass = np.maximum(loss[~beyond], -LARGEST), mass[~beyond]
         if not len(loss):
             return cls(0, np.zeros(1), infinity)
-        h = interval_for(float((mass * loss**2).sum()), span=float(np.ptp(loss))) if interval is None else interval
+        h = (
+            interval_for(float((mass * loss**2).sum()), span=float(np.abs(loss).max()))
+            if interval is None
+            else interval
+        )
         below = np.floor(loss / h).astype(np.int64)
         share = np.expm1(-np.clip(loss - below * h, 0, h)) / math.expm1(-h)
         lower = int(below.min())

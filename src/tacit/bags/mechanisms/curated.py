@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice
@@ -40,6 +40,12 @@ class CuratedMechanism(Choice):
         from tacit.bags.mechanisms.curation import state_guarantee
 
         return state_guarantee(plan, loss)
+
+    def describe(self, plan: Plan, loss: SemilinearLoss) -> Mapping[str, Any]:
+        """Return the noise of a release of this plan, as its header states it."""
+        from tacit.bags.mechanisms.curation import curation_of
+
+        return curation_of(plan, loss).describe()
 
     def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
         """Group the rows and check that the release can be made; nothing is drawn."""

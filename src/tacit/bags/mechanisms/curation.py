@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedPartitions", "group_partitions", "state_guarantee"]
+__all__ = ["PreparedPartitions", "curation_of", "group_partitions", "state_guarantee"]
 
 FeatureSet = tuple[KeyColumn, ...]
 
@@ -52,7 +52,7 @@ class PreparedPartitions:
     def of(cls, plan: Plan, private: PrivateRows, loss: SemilinearLoss) -> PreparedPartitions:
         """Group the rows of a plan; raise if a column, a label or a bag does not serve."""
         sets = tuple(tuple(_feature(name, plan, private.table) for name in names) for names in plan.by)
-        curation = _curation(plan, loss)
+        curation = curation_of(plan, loss)
         if plan.select is not None:
             choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.select)
         guarantee = state_guarantee(plan, loss)
@@ -63,7 +63,7 @@ class PreparedPartitions:
         """Choose partitions if the plan requires it, then add noise, then make partitions agree."""
         plan = self.plan
         grouped = [self.grouped[i] for i in self._chosen(rng)]
-        made = _curation(plan, self.loss).release(
+        made = curation_of(plan, self.loss).release(
             grouped, guarantee=state_guarantee(plan, self.loss), label=plan.label, rows=self.rows, rng=rng
         )
         if plan.epsilon is None or not plan.consistent or len(grouped) == 1:
@@ -93,7 +93,7 @@ class PreparedPartitions:
 def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
     k = plan.rows_per_person
-    noise = _curation(plan, loss).guarantee(k)
+    noise = curation_of(plan, loss).guarantee(k)
     if plan.select is None or plan.epsilon is None or not isinstance(noise, Guarantee):
         return noise
     choice = Guarantee(unit=noise.unit, epsilon=_split(plan)[0]).for_group(rows=k)
@@ -101,7 +101,8 @@ def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     return replace(both, epsilon=plan.epsilon) if k == 1 else both  # the two epsilons add up to the plan's
 
 
-def _curation(plan: Plan, loss: SemilinearLoss) -> TotalsCuration:
+def curation_of(plan: Plan, loss: SemilinearLoss) -> TotalsCuration:
+    """Return how the totals of a plan are made."""
     noise = None if plan.epsilon is None else noise_of_budget(_split(plan)[1], delta=plan.delta)
     return TotalsCuration(
         measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),

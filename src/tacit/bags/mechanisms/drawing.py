@@ -84,6 +84,13 @@ class RandomDraw:
             return _EXACT
         return replace(calibrated.for_person(self.rows_per_person), assumptions=(_PUBLIC,))
 
+    def describe(self) -> dict[str, Any]:
+        """Return the noise, in public terms."""
+        calibrated = self.calibrate()
+        if self.noise is None or calibrated is None:
+            return {"name": "exact_random_bags"}
+        return {"name": self.noise.name, "scales": [str(calibrated.samplers[0].scale)], "step": self.measure.step}
+
     def check_rows(self, rows: int) -> None:
         """Raise if so many rows cannot fill the bags."""
         check_assignment(rows, size=self.size, bags=self.bags, joins=self.joins)
@@ -118,10 +125,6 @@ class PreparedDraw:
         sums = self.values[chosen].sum(axis=1)
         means, variance = noisy_means(sums, how.measure, calibrated, size=how.size, rng=rng)
         labels = draw_labels(means, rng=rng) if how.bernoulli else means
-        described: dict[str, Any] = {"name": "exact_random_bags"}
-        if how.noise is not None and calibrated is not None:
-            scale = str(calibrated.samplers[0].scale)
-            described = {"name": how.noise.name, "scales": [scale], "step": how.measure.step}
         return BagTotals(
             random=RandomBags(rows=chosen, labels=labels, joins=how.joins, bernoulli=how.bernoulli, variance=variance),
             loss=how.measure.loss,
@@ -129,7 +132,7 @@ class PreparedDraw:
             seeded=is_seeded(rng),
             label=self.label,
             rows=rows,
-            mechanism=described,
+            mechanism=how.describe(),
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice, about, count
@@ -56,6 +57,12 @@ class RandomMechanism(Choice):
         from tacit.bags.mechanisms.drawing import RandomDraw
 
         return RandomDraw.of_plan(plan, self, loss).guarantee()
+
+    def describe(self, plan: Plan, loss: SemilinearLoss) -> Mapping[str, Any]:
+        """Return the noise of a release of this plan, as its header states it."""
+        from tacit.bags.mechanisms.drawing import RandomDraw
+
+        return RandomDraw.of_plan(plan, self, loss).describe()
 
     def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
         """Check that the release can be made; nothing is drawn."""

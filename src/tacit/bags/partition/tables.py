@@ -23,7 +23,7 @@ def partition_of(table: pa.Table, described: Mapping[str, Any]) -> Partition:
     features = tuple(
         KeyColumn(one["name"], edges=one["edges"], values=one.get("values")) for one in described["features"]
     )
-    totals = [f"{TOTAL}{k}" for k in range(described["targets"])]
+    totals = [f"{TOTAL}{k}" for k in range(_within(table, described["targets"]))]
     names = [feature.name for feature in features]
     if table.column_names != [*names, COUNT, *totals] or len(table) != described["bags"]:
         raise _mismatch()
@@ -45,8 +45,8 @@ def partition_of(table: pa.Table, described: Mapping[str, Any]) -> Partition:
 
 def random_of(table: pa.Table, described: Mapping[str, Any]) -> RandomBags:
     """Return the random bags that a table and its description hold, or raise if they do not fit."""
-    rows = [f"{_ROW}{j}" for j in range(described["size"])]
-    labels = [f"{_LABEL}{k}" for k in range(described["targets"])]
+    rows = [f"{_ROW}{j}" for j in range(_within(table, described["size"]))]
+    labels = [f"{_LABEL}{k}" for k in range(_within(table, described["targets"]))]
     if table.column_names != [*rows, *labels] or len(table) != described["bags"]:
         raise _mismatch()
     if any(not pa.types.is_integer(table.schema.field(name).type) for name in rows):
@@ -82,6 +82,13 @@ def _floats(table: pa.Table) -> np.ndarray[Any, np.dtype[np.float64]]:
     if not np.isfinite(values).all():
         raise _mismatch()
     return np.ascontiguousarray(values)
+
+
+def _within(table: pa.Table, columns: object) -> int:
+    """Return how many columns a header states, at most those that there are: names are made for each."""
+    if not isinstance(columns, int) or not 0 <= columns <= table.num_columns:
+        raise _mismatch()
+    return columns
 
 
 def _mismatch() -> InvalidRelease:

@@ -24,6 +24,7 @@ from tacit.data.persons import limit_rows
 from tacit.data.view import TableView
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
+from tacit.privacy.loss.files import read_fraction
 from tacit.privacy.releases import Release as BaseRelease
 from tacit.privacy.releases import ReleaseHeader, ReleaseMember, TableMember
 from tacit.privacy.words import counted
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Release", "UsedRows", "guarantee_of"]
 
 _RANDOM = "random"
+_NEAR = 0.01
 
 
 class UsedRows(NamedTuple):
@@ -124,7 +126,10 @@ class Release(BaseRelease):
 
     def check(self) -> AnyGuarantee:
         """Return what the plan's mechanism keeps, or raise if members do not fit the header."""
-        return guarantee_of(self.asked, self.totals.loss, classes=self.encoding.classes)
+        loss = self.totals.loss
+        kept = guarantee_of(self.asked, loss, classes=self.encoding.classes)
+        _check_noise(self.settled["mechanism"], self.asked.mechanism.describe(self.asked, loss))
+        return kept
 
     def notes(self) -> list[str]:
         """Return a line per partition: how many bags of which sizes, and the noise."""
@@ -161,6 +166,17 @@ class Release(BaseRelease):
         if not isinstance(member, TableMember):
             raise InvalidRelease(f"the release has lost {name}.parquet, or never had it")
         return member.table
+
+
+def _check_noise(stated: Mapping[str, Any], planned: Mapping[str, Any]) -> None:
+    """Raise unless a header states the noise of its plan; Gaussian scales are found by a search, so nearly."""
+    scales, expected = stated.get("scales", []), planned.get("scales", [])
+    same = len(scales) == len(expected) and all(
+        stated.get(name) == planned[name] for name in planned if name != "scales"
+    )
+    ratios = (read_fraction(one) / read_fraction(other) for one, other in zip(scales, expected, strict=True))
+    if not same or not all(abs(ratio - 1) < _NEAR for ratio in ratios):
+        raise InvalidRelease("the header states other noise than its plan gives")
 
 
 def _describe(part: Mapping[str, Any], rows: int) -> str:

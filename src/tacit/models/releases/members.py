@@ -15,6 +15,7 @@ import numpy as np
 from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
 from tacit.models.releases.layers import LinearLayers, ModelState
+from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.releases.members import Facts, ReleaseMember, Seal
 
@@ -97,9 +98,9 @@ class NumbersMember(ModelMember):
         if not member.state or not all(value.dtype.kind in "biuf" for value in member.state.values()):
             raise InvalidRelease(f"{path} has no parameters; save the model's state dict")
         try:
-            return member, None if text is None else json.loads(text)
-        except (ValueError, RecursionError):
-            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+            return member, None if text is None else parse_json(text)
+        except ValueError as error:
+            raise InvalidRelease(f"{path} has a damaged header: {error}") from None
 
     def check(self, facts: Facts, *, source: str) -> None:
         """Compare the numbers with their digest."""
@@ -276,9 +277,9 @@ class EstimatorMember(ModelMember):
         end = len(content) - len(_MAGIC) - 8
         try:
             (size,) = struct.unpack_from("<Q", content, max(end, 0))
-            return cls(content[: max(end - size, 0)]), json.loads(content[max(end - size, 0) : end])
-        except (ValueError, RecursionError, struct.error):
-            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+            return cls(content[: max(end - size, 0)]), parse_json(content[max(end - size, 0) : end])
+        except (ValueError, struct.error) as error:
+            raise InvalidRelease(f"{path} has a damaged header: {error}") from None
 
     def check(self, facts: Facts, *, source: str) -> None:
         """Compare the pickle with its digest."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Table
 
+from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.ledger.book import DataSetAccounts, account_row
@@ -119,7 +120,7 @@ def add_accounts(rows: SealedRows, name: str) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LedgerError(f"the export {path} cannot be read: {error.strerror}") from error
     except ValueError:

@@ -18,7 +18,7 @@ from tacit.privacy.rounding import check_count, exact, round_up
 __all__ = ["DiscreteGaussianLoss", "DiscreteLaplaceLoss"]
 
 _HUGE = Fraction(10**100)
-_MOST = 1_000_000  # outcomes, or about so many: an array of them takes megabytes, not gigabytes
+_MOST = 200_000  # outcomes, or about so many: an array of them takes megabytes, not gigabytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

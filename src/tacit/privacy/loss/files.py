@@ -16,8 +16,10 @@ from tacit.privacy.loss.real import GaussianLoss
 from tacit.privacy.loss.sampled import SampledGaussianLoss
 from tacit.privacy.loss.worst import ApproximateLoss, PureLoss
 
-__all__ = ["loss_from_json", "loss_to_json"]
+__all__ = ["loss_from_json", "loss_to_json", "read_fraction"]
 
+
+_MOST_PARTS = 2000  # pricing one takes a few milliseconds
 
 _KINDS: dict[str, type[Any]] = {
     cls.kind: cls
@@ -46,16 +48,19 @@ def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
     fields = {name: value for name, value in document.items() if name != "kind"}
     kind = document.get("kind")
     if kind == ComposedLoss.kind:
-        return ComposedLoss(parts=tuple(loss_from_json(part) for part in fields["parts"]), times=fields.get("times", 1))
+        parts = tuple(loss_from_json(part) for part in fields["parts"])
+        if len(set(parts)) > _MOST_PARTS:
+            raise InvalidInput(f"must have at most {_MOST_PARTS} different parts, got {len(set(parts))}", field="loss")
+        return ComposedLoss(parts=parts, times=fields.get("times", 1))
     if kind not in _KINDS:
         raise InvalidInput(f"privacy loss kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     if isinstance(fields.get("scale"), str):
-        fields["scale"] = _fraction(fields["scale"])
+        fields["scale"] = read_fraction(fields["scale"])
     loss: PrivacyLoss = _KINDS[kind](**fields)
     return loss
 
 
-def _fraction(text: str) -> Fraction:
+def read_fraction(text: str) -> Fraction:
     """Read a fraction as it is written, and no power of ten that would take more memory than there is."""
     if not re.fullmatch(r"\d{1,400}(/\d{1,400})?", text):
         raise InvalidInput(f"must be a fraction of at most 400 digits, got {text[:40]!r}", field="scale")

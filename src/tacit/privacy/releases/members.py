@@ -12,10 +12,12 @@ from typing import Any, BinaryIO, ClassVar, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.canonical import ColumnDigest
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.folders import KEY
 from tacit.privacy.releases.header import canonical_json
+from tacit.privacy.releases.parquet_rows import read_batches, read_table
 
 __all__ = ["DocumentMember", "Facts", "ReleaseMember", "Seal", "TableMember"]
 
@@ -94,8 +96,7 @@ class TableMember(ReleaseMember):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in order; those of a file are never all in memory."""
         if isinstance(self._source, Path):
-            with pq.ParquetFile(self._source) as file:
-                yield from file.iter_batches()
+            yield from read_batches(self._source)
         elif isinstance(self._source, pa.Table):
             yield from self._source.to_batches()
         else:
@@ -125,9 +126,9 @@ class TableMember(ReleaseMember):
             raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
         text = metadata.get(KEY.encode())
         try:
-            return cls(path), None if text is None else json.loads(text)
-        except (ValueError, RecursionError):
-            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+            return cls(path), None if text is None else parse_json(text)
+        except ValueError as error:
+            raise InvalidRelease(f"{path} has a damaged header: {error}") from None
 
     def check(self, facts: Facts, *, source: str) -> None:
         """Compare the rows with their digest: at once in memory, when they are read from a file."""
@@ -165,9 +166,9 @@ class DocumentMember(ReleaseMember):
     def load(cls, path: Path) -> tuple[Self, object]:
         """Read a document and its header."""
         try:
-            document = json.loads(path.read_bytes())
-        except (ValueError, RecursionError) as error:
-            raise InvalidRelease(f"{path} is neither Parquet nor JSON") from error
+            document = parse_json(path.read_bytes())
+        except ValueError as error:
+            raise InvalidRelease(f"{path} is neither Parquet nor JSON that a release may have: {error}") from error
         if not isinstance(document, dict) or not isinstance(document.get("value"), dict):
             raise InvalidRelease(f"{path} is JSON but not a tacit release: it has no header and value")
         return cls(document["value"]), document.get(KEY)
@@ -180,7 +181,7 @@ class DocumentMember(ReleaseMember):
 
 def _read(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path).replace_schema_metadata(None)
+        return read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import KEY, MANIFEST, write_folder
@@ -180,10 +181,10 @@ class Release:
     @classmethod
     def _read_folder(cls, source: Path) -> tuple[ReleaseHeader, dict[str, ReleaseMember]]:
         try:
-            document = json.loads((source / MANIFEST).read_bytes())[KEY]
+            document = parse_json((source / MANIFEST).read_bytes())[KEY]  # type: ignore[index]
         except FileNotFoundError:
             raise InvalidRelease(f"{source} is a folder without {MANIFEST}, so it is not a release") from None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError):
             raise InvalidRelease(f"{source} has a damaged {MANIFEST}") from None
         header, facts = ReleaseHeader.unsealed(document, source=str(source))
         return header, {name: cls._read_member(source, name, one) for name, one in facts.items()}
@@ -193,7 +194,7 @@ class Release:
         kinds = {kind.kind: kind for kind in cls.member_types}
         kind = facts.get("kind")
         path = folder / f"{name}.{kind}"
-        if kind not in kinds or path.parent != folder or not path.is_file():
+        if not isinstance(kind, str) or kind not in kinds or path.parent != folder or not path.is_file():
             raise InvalidRelease(f"{folder} has lost {name}.{kind}, or never had it")
         member, _ = kinds[kind].load(path)
         member.check(facts, source=str(path))
