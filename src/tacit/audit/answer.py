@@ -66,6 +66,7 @@ class ReleaseState(StrEnum):
     VIOLATED = "its guarantee is violated"
     DETERMINED = "labels are determined for certain"
     ABOVE = "above the limit"
+    DOUBTFUL = "a better attack may find more"
     UNKNOWN = "too few rows to tell"
     GUARANTEED = "by guarantee; too few rows to check it"
     BELOW = "below the limit"
@@ -82,6 +83,7 @@ class ReleaseState(StrEnum):
 
 
 _ANSWERS = {
+    ReleaseState.DOUBTFUL: Permission.UNKNOWN,
     ReleaseState.UNKNOWN: Permission.UNKNOWN,
     ReleaseState.GUARANTEED: Permission.YES,
     ReleaseState.BELOW: Permission.YES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tacit.audit.answer import ODDS_LIMIT, Permission, ReleaseState, most_exposed, state_of
-from tacit.audit.words import fold, in_odds, percent, proved, span
+from tacit.audit.words import MOST_FOLDS, fold, in_odds, percent, proved, span
 from tacit.leak import Leak, OddsChange
 from tacit.leak.stored_result import StoredResult
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
@@ -80,8 +80,9 @@ class CheckedGuarantee(StoredResult):
         if self.certain:
             return ReleaseState.DETERMINED
         state = ReleaseState.ABOVE if self.proved_above else self.by_odds
-        doubtful = self.doubt or (self.follows_order and state is ReleaseState.GUARANTEED)
-        return ReleaseState.UNKNOWN if doubtful and state.answer is Permission.YES else state
+        if self.doubt and state.answer is not Permission.NO:
+            return ReleaseState.DOUBTFUL
+        return ReleaseState.UNKNOWN if self.follows_order and state is ReleaseState.GUARANTEED else state
 
     @property
     def by_odds(self) -> ReleaseState:
@@ -141,7 +142,7 @@ def explain(found: CheckedGuarantee) -> str:
         return f"{found.certain:,} label{'s are' if found.certain > 1 else ' is'} determined for certain{how}."
     if found.proved_above and found.by_odds is not ReleaseState.ABOVE:
         return _by_bound(found)
-    if found.doubt and found.measured is ReleaseState.UNKNOWN:
+    if found.measured is ReleaseState.DOUBTFUL:
         return f"{found.doubt[0].upper()}{found.doubt[1:]}."
     ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
     if found.measured is ReleaseState.GUARANTEED:
@@ -169,7 +170,7 @@ def _by_odds(found: CheckedGuarantee, change: OddsChange, ends: str) -> str:
     if found.measured is ReleaseState.BELOW:
         held = isinstance(found.guarantee, Guarantee)
         return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
-    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < math.inf else f"{low}-fold or more"
+    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < MOST_FOLDS else f"{low}-fold or more"
     return f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {reach}, {ends}."
 
 

@@ -9,9 +9,11 @@ from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
 
 __all__ = [
+    "MOST_FOLDS",
     "WEAK",
     "change_of_odds",
     "fold",
+    "fold_interval",
     "in_odds",
     "in_plain_words",
     "listed",
@@ -119,6 +121,8 @@ def in_odds(guarantee: AnyGuarantee) -> str:
 
 
 _LONGEST = 10_000_000  # a change of odds beyond which only its size matters
+MOST_FOLDS = 1e6
+"""The largest change of odds that is told as the end of an interval."""
 
 
 def fold(odds: float) -> str:
@@ -136,6 +140,21 @@ def fold(odds: float) -> str:
         return f"{odds / 10.0**power:.2g} x 10^{power}"
     digits = (1 if odds < 100 else 2) - math.floor(math.log10(odds))
     return f"{round(odds, digits):,.{max(digits, 0)}f}"
+
+
+def fold_interval(change: OddsChange) -> str:
+    """Return the interval of a change of odds; an upper end beyond a million says no more than none.
+
+    Examples
+    --------
+    >>> counts = {"rows": 8, "others": 12, "share": 0.4, "level": 0.95}
+    >>> fold_interval(OddsChange.from_counts("yes", found=4, mistaken=1, **counts))
+    '0.30 to 832'
+    >>> fold_interval(OddsChange.from_counts("yes", found=4, mistaken=0, **counts))
+    '0.42 or more'
+    """
+    low, high = fold(change.odds_interval.low), change.odds_interval.high
+    return f"{low} or more" if high >= MOST_FOLDS else f"{low} to {fold(high)}"
 
 
 def change_of_odds(change: OddsChange) -> str:

@@ -13,7 +13,7 @@ from tacit.audit import AuditResult, Finding, Permission, judge
 from tacit.audit.checked_guarantee import CheckedGuarantee
 from tacit.audit.compare import compare
 from tacit.audit.plan import plan_type
-from tacit.audit.words import change_of_odds, fold, in_plain_words, percent, points, proved, span
+from tacit.audit.words import change_of_odds, fold, fold_interval, in_plain_words, percent, points, proved, span
 from tacit.leak import OddsChange
 from tacit.report.chart import draw_leak, draw_utility
 from tacit.report.scale import AxisRange
@@ -89,6 +89,7 @@ def _environment(result: AuditResult, earlier: AuditResult | None) -> Environmen
         "change_of_odds": change_of_odds,
         "span": span,
         "fold": fold,
+        "fold_interval": fold_interval,
         "same_class": _same_class,
         "words": in_plain_words,
         "tone": _tone,
