@@ -265,3 +265,15 @@ def test_the_seed_of_an_attack_speaks_of_no_release(area):
     assert "release" not in seed.help
     protect = next(param for param in root.load_area(area).commands["protect"].params if param.name == "seed")
     assert "release" in protect.help, "control: a release that is seeded says so"
+
+
+def test_a_query_that_was_interrupted_is_no_error_of_ours(monkeypatch, capsys):
+    """DuckDB raises its own error from the one of the signal."""
+
+    def interrupted(_):
+        raise RuntimeError("Query interrupted") from KeyboardInterrupt()
+
+    monkeypatch.setattr("tacit.cli.init.check_named", interrupted)
+    with pytest.raises(SystemExit) as end:
+        root.main(["init", "t.csv", "--label", "y"])
+    assert (end.value.code, capsys.readouterr().err) == (130, "interrupted\n")

@@ -86,7 +86,10 @@ class _LazyAreas(CommandListing):
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as stop:  # typer itself would exit silently
+        except (KeyboardInterrupt, RuntimeError) as error:  # typer itself would exit silently
+            stop = error.__cause__ if isinstance(error, RuntimeError) else error  # DuckDB wraps it
+            if not isinstance(stop, KeyboardInterrupt):
+                raise
             raise typer.Exit(_fail("interrupted", code=getattr(stop, "exit_code", 130))) from None
 
 
