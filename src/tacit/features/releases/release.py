@@ -103,7 +103,7 @@ class Release(releases.Release):
 
     def notes(self) -> list[str]:
         """Return the released features, and how epsilon is divided."""
-        lines = [f"Features: {', '.join(self.features)}."]
+        lines = [f"Features: {', '.join(self.features)}.", *self.encoder.notes()]
         if self.plan.epsilon is None:
             return lines
         spent = {said: self.settled["epsilon"][part] for part, said in _PARTS.items()}
