@@ -122,3 +122,15 @@ def test_a_dozen_rows_at_every_epsilon(metric, epsilon, submissions, monkeypatch
 @pytest.mark.parametrize("metric", TERMS)
 def test_three_classes(metric, monkeypatch):
     check(metric, monkeypatch, epsilon=5, submissions=20, classes=3, rows=8, repetitions=300, seed=3)
+
+
+def test_scores_with_little_noise_are_enumerated(monkeypatch):
+    """An epsilon of 3 a score: the sum of eleven other rows is far from Gaussian."""
+    case = {"epsilon": 30, "submissions": 10, "classes": 2, "rows": 12, "repetitions": 8, "seed": 1}
+    prior, after, exact = attacked("accuracy", **case, monkeypatch=monkeypatch)
+    assert after == pytest.approx(exact, abs=1e-4)
+    monkeypatch.undo()
+    monkeypatch.setattr("tacit.scores.attacks.posterior.enumerated_posterior", lambda *_: None)
+    prior, after, exact = attacked("accuracy", **case, monkeypatch=monkeypatch)
+    lost = balanced_advantage(prior, exact, exact) - balanced_advantage(prior, after, exact)
+    assert lost > 0.02, "control: message passing"

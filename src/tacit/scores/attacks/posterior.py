@@ -85,7 +85,7 @@ def label_posterior(
     beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
     if not readings:
         return np.asarray(beliefs)
-    exact = enumerated_posterior(readings, beliefs, table) if floating is None else None
+    exact = None if floating else enumerated_posterior(readings, beliefs, table)
     return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on() if exact is None else exact
 
 
