@@ -124,7 +124,7 @@ def _plan(*, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in ALARMS:
         for part in range(PARTS):
             yield f"{name}, part {part}", {"case": name, "runs": 1 if quick else HONEST // PARTS, "start": part}
-    yield "canaries", {"case": "canaries", "runs": 2 if quick else 200, "start": 0}
+    yield "canaries", {"case": "canaries", "runs": 2 if quick else 50, "start": 0}
 
 
 def measure(*, case: str, runs: int, start: int) -> dict[str, Any]:
