@@ -8,11 +8,14 @@ import pytest
 from tacit.privacy import Guarantee, Unit, compose
 from tacit.privacy.ledger.account import PrivacyAccount, least_budget
 from tacit.privacy.ledger.filter import DeltaUse
-from tacit.privacy.loss import DiscreteGaussianLoss, SampledGaussianLoss
+from tacit.privacy.loss import DiscreteGaussianLoss, GaussianLoss, SampledGaussianLoss
 
 
 def label(epsilon, delta=0.0):
     return Guarantee(unit=Unit.LABEL, epsilon=epsilon, delta=delta)
+
+
+FAINT = Guarantee.from_loss(GaussianLoss(scale=30.0, sensitivity=1.0), unit=Unit.LABEL, delta=1e-6)
 
 
 def account(epsilon, delta=0.0, *charges):
@@ -75,7 +78,7 @@ def test_a_bare_delta_after_others_takes_what_was_set_aside():
 
 
 @pytest.mark.parametrize("charges", [1, 7])
-@pytest.mark.parametrize("before", [(), (label(0.1),) * 30, (label(1.0),) * 2])
+@pytest.mark.parametrize("before", [(), (label(0.1),) * 30, (label(1.0),) * 2, (FAINT,) * 4])
 def test_what_fits_is_accepted_and_little_more_is_not(before, charges):
     spend = account(3.0, 1e-6, *before)
     most = spend.fitting(charges=charges)

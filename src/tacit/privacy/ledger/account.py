@@ -93,7 +93,8 @@ class PrivacyAccount:
         >>> account.fitting(), account.fitting(charges=4)
         (1.0, 0.25)
         """
-        sure = self._sum_fitting(charges)
+        rest = self._sum_fitting(charges)
+        sure = rest if rest and self._holds(rest, charges) else 0.0  # the sum's delta may be used up
         if not self.budget.delta or self.use is DeltaUse.SUMS:
             return sure
         return _largest(lambda epsilon: self._holds(epsilon, charges), start=sure, most=self.budget.epsilon)
