@@ -143,17 +143,25 @@ def test_retraining_chooses_rows(blobs, retrain):
     assert {AllRows: fraction == 1, ConsensusRows: 0.3 < fraction < 0.9, ConfidentRows: fraction == 0.3}[type(retrain)]
 
 
+@pytest.mark.filterwarnings("ignore:the fitted model has forgotten")
 def test_rare_labels_are_not_forgotten():
-    """By default a model of rare labels stands as it is; retrained on what it predicts it ranks like chance."""
+    """By default a model of rare labels keeps them; retrained on what it predicts it ranks like chance."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3))
     y = (X[:, 0] + rng.normal(size=6000) > 3.0).astype(int)
     assert 0.01 < y.mean() < 0.03
     auc = {}
-    for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": ConsensusRows()}}.items():
-        model = LabelPrivateClassifier(epsilon=3.0, random_state=0, **settings).fit(X, y)
+    ways = {
+        "default": {},
+        "skipped": {"denoise": ForwardCorrection()},
+        "without": {"denoise": ForwardCorrection(), "rounds": 0},
+        "consensus": {"denoise": ForwardCorrection(), "retrain": ConsensusRows()},
+    }
+    for name, settings in ways.items():
+        model = LabelPrivateClassifier(epsilon=1.0, random_state=0, **settings).fit(X, y)
         auc[name] = roc_auc_score(y, model.predict_proba(X)[:, 1])
-    assert auc["default"] == auc["without"] > 0.9
+    assert auc["default"] > 0.9
+    assert auc["skipped"] == auc["without"] > 0.85
     assert auc["consensus"] < 0.7, "control"
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
+from tacit.labels.fitting.denoise import ForwardCorrection
 from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import AllRows
@@ -71,8 +72,9 @@ def test_a_retrained_model_is_as_sure_as_it_may_be():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9000, 4))
     y = (X[:, 0] + 1.5 * rng.normal(size=9000) > 0).astype(int)
-    model = LabelPrivateClassifier(retrain=AllRows(), random_state=0).fit(X[:6000], y[:6000])
-    plain = LabelPrivateClassifier(rounds=0, random_state=0).fit(X[:6000], y[:6000])
+    forward = {"denoise": ForwardCorrection(), "random_state": 0}
+    model = LabelPrivateClassifier(retrain=AllRows(), **forward).fit(X[:6000], y[:6000])
+    plain = LabelPrivateClassifier(rounds=0, **forward).fit(X[:6000], y[:6000])
     assert plain.temperature_ == 1.0 < 2.0 < model.temperature_
     chances = model.predict_proba(X[6000:])
     predicted, model.temperature_ = model.predict(X[6000:]), 1.0

@@ -47,7 +47,7 @@ class Denoised(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedLikelihood(Choice):
-    """Logistic regression by the likelihood of the released labels, which choose its penalty too: for rare classes."""
+    """Logistic regression by the likelihood of the released labels, which choose its penalty too; the default."""
 
     name: ClassVar[str] = "likelihood"
     numbers: ClassVar[bool] = False

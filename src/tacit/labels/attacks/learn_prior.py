@@ -74,9 +74,10 @@ def _likeliest(model: Any, X: Any, likelihood: Array, *, folds: int, rng: np.ran
     learned, model = np.empty_like(likelihood), fresh_copy(model, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSignalWarning)  # what gains nothing is not weighed
-        penalty = model.fit_likelihoods(X, likelihood).penalty_
+        chosen = model.fit_likelihoods(X, likelihood)
+        known = {"penalty": chosen.penalty_, "shrinkage": chosen.shrinkage_}
         for seen, unseen in KFold(folds, shuffle=True, random_state=int(rng.integers(2**31))).split(likelihood):
-            one = fresh_copy(model, rng).set_params(penalty=penalty)
+            one = fresh_copy(model, rng).set_params(**known)
             one.fit_likelihoods(_safe_indexing(X, seen), likelihood[seen])
             learned[unseen] = one.predict_proba(_safe_indexing(X, unseen))
     return learned

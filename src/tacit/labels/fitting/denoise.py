@@ -7,13 +7,22 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
+from tacit.labels.fitting.class_weights import unbalanced
 from tacit.labels.fitting.expect import calibrate, expect_outside, posterior_targets
-from tacit.labels.fitting.model import FittedModel, Weights, fit_soft, fresh_copy, unbalanced
+from tacit.labels.fitting.model import FittedModel, Weights, fit_soft, fresh_copy
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["DenoisingRule", "ForwardCorrection", "LikelihoodTargets", "NoCorrection", "NoisyLabels"]
+__all__ = [
+    "DenoisingRule",
+    "ForwardCorrection",
+    "LikelihoodTargets",
+    "NoCorrection",
+    "NoisyLabels",
+    "takes_likelihoods",
+]
 
 Array = NDArray[np.float64]
 
@@ -125,9 +134,10 @@ class ForwardCorrection:
 class LikelihoodTargets:
     """Each released label as its likelihood under every true label, for an estimator that learns from that.
 
-    That is an estimator with a method ``fit_likelihoods``, as ``TorchClassifier`` has: forward correction as
-    published, at the cost of one training. :class:`ForwardCorrection` seeks the same minimizer with any estimator, at
-    several; networks learn far less that way, since each of its models sees part of the rows.
+    That is an estimator with a method ``fit_likelihoods``, as ``TorchClassifier`` has, or a pipeline whose last step
+    has one: forward correction as published, at the cost of one training. :class:`ForwardCorrection` seeks the same
+    minimizer with any estimator, at several; networks learn far less that way, since each of its models sees part of
+    the rows.
 
     References
     ----------
@@ -136,7 +146,7 @@ class LikelihoodTargets:
 
     def check(self, estimator: Any, X: Any, **channel: Any) -> None:  # noqa: ANN401, ARG002
         """Reject an estimator that cannot learn from likelihoods, before anything is charged."""
-        if not hasattr(estimator, "fit_likelihoods"):
+        if not takes_likelihoods(estimator):
             raise InvalidInput(
                 f"denoise=LikelihoodTargets() needs an estimator with fit_likelihoods, got {estimator!r}; "
                 "use a TorchClassifier, or denoise=ForwardCorrection()"
@@ -156,5 +166,17 @@ class LikelihoodTargets:
         rng: np.random.Generator | None,
     ) -> FittedModel:
         """Fit a fresh copy of the estimator to the likelihoods."""
-        fitted = fresh_copy(estimator, rng).fit_likelihoods(X, targets, sample_weight=sample_weight)
+        fitted, rows = fresh_copy(estimator, rng), X
+        last = fitted
+        if isinstance(fitted, Pipeline):
+            last = fresh_copy(fitted.steps[-1][1], rng)
+            if len(fitted.steps) > 1:  # a step that reads labels gets the released ones
+                rows = fitted[:-1].fit_transform(X, targets.argmax(axis=1))
+            fitted.steps[-1] = (fitted.steps[-1][0], last)
+        last.fit_likelihoods(rows, targets, sample_weight=sample_weight)
         return FittedModel(fitted, targets.shape[1])
+
+
+def takes_likelihoods(estimator: Any) -> bool:  # noqa: ANN401
+    """Whether the estimator, or the last step of a pipeline, has ``fit_likelihoods``."""
+    return hasattr(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator, "fit_likelihoods")

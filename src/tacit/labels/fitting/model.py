@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from tacit.labels.fitting.class_weights import last_class_weight, unbalanced
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["FittedModel", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "named_estimator", "unbalanced"]
+__all__ = ["FittedModel", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "named_estimator", "weights_keyword"]
 
-_FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
+_FAINT = 0.01  # of a class's total target: so much of it, in the rows where it is faintest, costs rows and moves little
 
 Weights = NDArray[np.float64] | None
 
@@ -32,7 +34,7 @@ class FittedModel:
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
         """Return P(class | x); 1 for the predicted class if the estimator has no probabilities."""
-        result = np.zeros((len(X) if hasattr(X, "__len__") else X.shape[0], self.classes))
+        result = np.zeros((_num_samples(X), self.classes))
         if hasattr(self.estimator, "predict_proba"):
             result[:, self.estimator.classes_] = self.estimator.predict_proba(X)
         else:
@@ -57,8 +59,8 @@ def fit_hard(
     learner = fresh_copy(estimator, rng)
     if start is not None and np.array_equal(start.estimator.classes_, np.unique(codes)):
         learner = copy.deepcopy(start.estimator).set_params(warm_start=True)
-    extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return FittedModel(learner.fit(X, codes, **extra), classes)
+    keyword = None if sample_weight is None else (weights_keyword(learner) or "sample_weight")
+    return FittedModel(learner.fit(X, codes, **({} if keyword is None else {keyword: sample_weight})), classes)
 
 
 def fit_soft(
@@ -78,15 +80,15 @@ def fit_soft(
     K = targets.shape[1]
     if hasattr(estimator, "fit_targets"):
         return FittedModel(fresh_copy(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
-    if not has_fit_parameter(estimator, "sample_weight"):
+    if weights_keyword(estimator) is None:
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
     signed = bool((targets < 0).any())
-    kept = targets if signed else np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)
+    kept = targets if signed else _without_faint(targets)
     rows, codes = np.nonzero(kept)
     weights = (kept / kept.sum(axis=1, keepdims=True))[rows, codes]
     if sample_weight is not None:
         weights = weights * sample_weight[rows]
-    if getattr(estimator, "class_weight", None) == "balanced":  # it would count copies, not their weights
+    if last_class_weight(estimator) == "balanced":  # it would count copies, not their weights
         estimator, weights = unbalanced(estimator), weights * _balance(weights, codes, K)[codes]
     copies = _safe_indexing(X, rows)
     if signed:
@@ -94,11 +96,22 @@ def fit_soft(
     return fit_hard(estimator, copies, codes, classes=K, sample_weight=weights, rng=rng)
 
 
-def unbalanced(estimator: Any) -> Any:  # noqa: ANN401
-    """Return the estimator, in a copy without class weights if it has any: what it then predicts is P(class | x)."""
-    if getattr(estimator, "class_weight", None) is None:
-        return estimator
-    return clone(estimator).set_params(class_weight=None)
+def weights_keyword(estimator: Any) -> str | None:  # noqa: ANN401
+    """Return the keyword by which ``fit`` takes weights of rows: that of the last step in a pipeline; None for none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        keyword = weights_keyword(last)
+        return None if keyword is None else f"{name}__{keyword}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def _without_faint(targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Set the least targets of each class to 0, as many as make up a hundredth of its total: a rare class stays."""
+    ascending = np.sort(targets, axis=0)
+    first = (np.cumsum(ascending, axis=0) < _FAINT * targets.sum(axis=0)).sum(axis=0)  # that is kept
+    least = np.take_along_axis(ascending, np.minimum(first, len(targets) - 1)[None], axis=0)
+    own = np.arange(targets.shape[1]) == targets.argmax(axis=1)[:, None]
+    return np.where((targets >= least) | own, targets, 0.0)
 
 
 def _balance(weights: NDArray[np.float64], codes: NDArray[np.int64], classes: int) -> NDArray[np.float64]:

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
+from tacit.labels.fitting.class_weights import unbalanced
 from tacit.labels.fitting.denoise import (
     DenoisingRule,
     ForwardCorrection,
     LikelihoodTargets,
     NoCorrection,
     NoisyLabels,
+    takes_likelihoods,
 )
-from tacit.labels.fitting.model import FittedModel, fit_soft, unbalanced
+from tacit.labels.fitting.model import FittedModel, fit_soft
 from tacit.labels.fitting.temperature import find_temperature, scale_temperature
 
 __all__ = ["predict_unseen"]
@@ -48,7 +50,7 @@ def predict_unseen(estimator: Any, X: Any, noisy: NoisyLabels, unseen: Any, *, r
 
 
 def _rules(estimator: Any) -> tuple[DenoisingRule, DenoisingRule]:  # noqa: ANN401
-    corrected = LikelihoodTargets() if hasattr(estimator, "fit_likelihoods") else ForwardCorrection()
+    corrected = LikelihoodTargets() if takes_likelihoods(estimator) else ForwardCorrection()
     return corrected, NoCorrection()
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import has_fit_parameter
 
 from tacit.labels.fitting.denoise import NoisyLabels
-from tacit.labels.fitting.model import fit_soft
+from tacit.labels.fitting.model import fit_soft, weights_keyword
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.privacy.errors import InvalidInput
 
@@ -41,7 +40,7 @@ class BackwardCorrection:
         """Raise if estimator or mechanism do not allow it, which a fit of made-up labels shows."""
         if mechanism is None or not mechanism.uniform:
             raise _refused()
-        if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
+        if not (weights_keyword(estimator) or hasattr(estimator, "fit_targets")):
             raise InvalidInput(
                 f"denoise=BackwardCorrection() needs an estimator with sample_weight, got {estimator!r}; "
                 "use ForwardCorrection()"

@@ -9,16 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from tacit.data.classes import Classes
-from tacit.labels.fitting.denoise import DenoisingRule, ForwardCorrection, LikelihoodTargets, NoisyLabels
-from tacit.labels.fitting.model import FittedModel, Weights, fit_hard, fit_soft, fresh_copy
-from tacit.labels.fitting.temperature import find_temperature, scale_temperature
+from tacit.labels.fitting.class_weights import as_number, coded
+from tacit.labels.fitting.denoise import DenoisingRule, LikelihoodTargets, NoisyLabels
+from tacit.labels.fitting.model import Weights, fresh_copy
+from tacit.labels.fitting.temperature import scale_temperature
+from tacit.labels.learners.features import (
+    check_features,
+    check_represented,
+    fingerprint_columns,
+    takes_gaps,
+    takes_sparse,
+)
+from tacit.labels.learners.likelihood_forms import likelihood_form
 from tacit.labels.learners.released import RandomizedLabels, release_of
-from tacit.labels.learners.retrain import RetrainingReport, RetrainingRule, SkipIfCollapsed
+from tacit.labels.learners.retrain import RetrainingReport, RetrainingRule
 from tacit.labels.learners.terms import (
     REPRESENTATION,
     WEIGHTS,
@@ -29,6 +38,7 @@ from tacit.labels.learners.terms import (
     row_weights,
     without_payment,
 )
+from tacit.labels.learners.training import Training, TrainingResult
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
 from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
@@ -37,7 +47,6 @@ from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.ledger import Receipt
-from tacit.privacy.ledger.fingerprint import list_column
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count
@@ -58,7 +67,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     Parameters
     ----------
     estimator
-        A scikit-learn classifier; default logistic regression.
+        A scikit-learn classifier; default logistic regression. It gets frames, sparse matrices, missing values and
+        strings as they are, and may have ``class_weight`` by class.
     epsilon, mechanism, prior
         As in :class:`tacit.labels.Plan`. ``staged`` learns between stages with this learner's own estimator.
     representation
@@ -67,13 +77,15 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         the guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer
         would be given the true ones.
     denoise
-        How released labels become targets; default :class:`LikelihoodTargets` for networks, :class:`ForwardCorrection`
-        for other estimators. :class:`NoCorrection` trains on them unchanged.
+        How released labels become targets. Default: :class:`LikelihoodTargets` for networks and logistic regression,
+        also as the last step of a pipeline (:func:`likelihood_form`: the release then chooses the penalty instead of
+        ``C``). Other estimators are trained in the way under which held-out released labels are likeliest
+        (:func:`judge_training`). :class:`NoCorrection` trains on the released labels unchanged.
     retrain
-        Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they
-        agree with the released labels, unless half the classes drop out, as they do when labels are rare.
+        Which rows to train on again, with the model's own predictions. Default, for networks, and where ``denoise`` is
+        given: :class:`SkipIfCollapsed`; for other estimators, where held-out released labels prefer it.
     rounds
-        How many times to retrain; 0 does not.
+        How many times to retrain, where it is done; 0 does not.
     student
         The estimator that is retrained, on the features unchanged, and then predicts; such as a network that starts
         from the representation's own (:meth:`BarlowTwins.start`). Default: ``estimator``, on the representation.
@@ -105,8 +117,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     consensus_fraction_
         Share of rows whose predicted label is the released one, after the first fit.
     temperature_
-        The temperature of :meth:`predict_proba`, which corrects the overconfidence of a retrained model: that with the
-        largest likelihood of the released labels (:func:`find_temperature`). 1 without retraining.
+        The temperature of :meth:`predict_proba`: that with the largest likelihood of the released labels, held-out ones
+        where these judged the training (:func:`find_temperature`). 1 for a model that is fitted by likelihood.
 
     References
     ----------
@@ -186,9 +198,11 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             likelihood=evidence.likelihood[rows],
             sample_weight=None if weights is None else weights[rows],
         )
-        if len(rows) < len(features):
-            features, represented = features[rows], represented[rows]
-        self._train(features, represented, noisy, rng)
+        if len(rows) < _num_samples(features):
+            features, represented = _safe_indexing(features, rows), _safe_indexing(represented, rows)
+        self._trained = self._training(self.classes_.tolist()).train(features, represented, noisy, rng)
+        self._given, self.temperature_ = noisy.given, self._trained.temperature
+        self.consensus_fraction_ = float(np.mean(self._trained.predicted == noisy.given))
         return self
 
     def _check_settings(self) -> None:
@@ -210,39 +224,41 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         given = {REPRESENTATION: self.representation, WEIGHTS: sample_weight}
         return tuple(words for words, what in given.items() if what is not None)
 
-    def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
+    def _features(self, X: Any, *labels: Any, reset: bool = True) -> Any:  # noqa: ANN401
         # rows of any shape are for estimators that say they take them, such as networks, and for representations
-        allow_nd = self.representation is not None or hasattr(self._base(), "fit_targets")
-        return validate_data(self, X, *targets, allow_nd=allow_nd, **options)
+        first = self._base() if self.representation is None else self.representation
+        allow_nd = self.representation is not None or hasattr(first, "fit_targets")
+        return check_features(self, X, *labels, estimator=first, reset=reset, allow_nd=allow_nd)
 
-    def _represent(self, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        first = self._base() if self.representation is None else self.representation
+        tags.input_tags.sparse, tags.input_tags.allow_nan = takes_sparse(first), takes_gaps(first)
+        return tags
+
+    def _represent(self, X: Any, rng: np.random.Generator) -> Any:  # noqa: ANN401
         """Fit the representation, before anything is charged; labels are not among its arguments."""
         self._representation = None
         if self.representation is not None:
             self._representation = fresh_copy(self.representation, rng).fit(X, None)
         return self._represented(X)
 
-    def _represented(self, X: NDArray[Any]) -> NDArray[Any]:
-        if self._representation is None:
-            return X
-        represented: NDArray[Any] = check_array(
-            self._representation.transform(X), allow_nd=True, input_name="representation"
-        )
-        return represented
+    def _represented(self, X: Any) -> Any:  # noqa: ANN401
+        return X if self._representation is None else check_represented(self._representation.transform(X))
 
-    def _check_release(self, release: Release | RandomizedLabels, X: NDArray[Any]) -> None:
+    def _check_release(self, release: Release | RandomizedLabels, X: Any) -> None:  # noqa: ANN401
         mechanism = release.asked.mechanism if isinstance(release, Release) else None
         if mechanism is not None and mechanism.numbers:
             raise InvalidInput("must be a release of classes; numbers are for LabelPrivateRegressor", field="y")
-        if release.rows != len(X):
-            raise InvalidInput(f"must have one label for each of the {len(X)} rows of X, got {release.rows}", field="y")
+        if release.rows != (rows := _num_samples(X)):
+            raise InvalidInput(f"must have one label for each of the {rows} rows of X, got {release.rows}", field="y")
         self._check_denoise(X, mechanism=mechanism, classes=len(release.evidence.classes))
 
     def _protect(
         self,
         labels: Any,  # noqa: ANN401
-        features: NDArray[Any],
-        X: NDArray[Any],
+        features: Any,  # noqa: ANN401
+        X: Any,  # noqa: ANN401
         weights: Weights,
         rng: np.random.Generator,
     ) -> Release:
@@ -253,11 +269,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             if isinstance(self.classes, Classes)
             else Classes.of(labels, declared=None if self.classes is None else sorted(self.classes))
         )
-        codes, plan = coding.encode(labels), self._plan(coding)
+        codes, plan, names = coding.encode(labels), self._plan(coding), _as_given(coding.values, labels)
         self._check_denoise(X, mechanism=plan.mechanism, classes=len(coding))
         try_out(plan, coding)
+        if self.payment is not None:
+            self._training(names).try_out(features, X, weights)
         guarantee = assuming(plan.guarantee(), *self._assumed(weights))
-        learner = StageLearner(X=X, estimator=self._base(), sample_weight=weights)
+        learner = StageLearner(X=X, estimator=coded(self._base(), names), sample_weight=weights)
         columns = {plan.label: labels} | (self._stages(features, weights) if plan.mechanism.needs_features else {})
         return draw_once(
             lambda: release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner),
@@ -267,13 +285,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             payment=self.payment,
         )
 
-    def _stages(self, features: NDArray[Any], weights: Weights) -> dict[str, Any]:
+    def _stages(self, features: Any, weights: Weights) -> dict[str, Any]:  # noqa: ANN401
         """Return what staged labels depend on beside the labels: a guarantee assumes something about each of them."""
-        columns: dict[str, Any] = {"X": list_column(features)}
+        columns = fingerprint_columns(features)
         if weights is not None:
             columns["weights"] = weights
         if self.representation is not None:
-            columns["representation"] = np.full(len(features), type(self.representation).__name__)
+            columns["representation"] = np.full(_num_samples(features), type(self.representation).__name__)
         return columns
 
     def _plan(self, coding: Classes) -> Plan:
@@ -290,42 +308,29 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             rows_per_person=self.rows_per_person,
         )
 
-    def _check_denoise(self, X: NDArray[Any], *, mechanism: LabelMechanism | None, classes: int) -> None:
-        check = getattr(self._denoise(), "check", None)
+    def _check_denoise(self, X: Any, *, mechanism: LabelMechanism | None, classes: int) -> None:  # noqa: ANN401
+        check = getattr(self.denoise, "check", None)
         if check is not None:
             check(self._base(), X, mechanism=mechanism, classes=classes)
 
-    def _train(self, X: NDArray[Any], represented: NDArray[Any], noisy: NoisyLabels, rng: np.random.Generator) -> None:
-        K, given, weights = len(self.classes_), noisy.given, noisy.sample_weight
-        self._tell(0)
-        targets = self._denoise().targets(self._base(), represented, noisy, rng=rng)
-        fit = getattr(self._denoise(), "fit", fit_soft)
-        model: FittedModel = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
-        probabilities = model.probabilities(represented)
-        self._given, self._predicted = given, probabilities.argmax(axis=1)
-        self._chosen, self._as_given = np.arange(len(given)), False
-        self.consensus_fraction_ = float(np.mean(self._predicted == given))
-        learner, seen = (self._base(), represented) if self.student is None else (self.student, X)
-        first = model
-        for number in range(self.rounds):
-            self._tell(1 + number)
-            self._chosen = rows = self._retrain().choose(probabilities, given=given)
-            if len(rows) == 0:
-                break  # nothing to learn from: the last model stays
-            codes, kept = probabilities.argmax(axis=1)[rows], None if weights is None else weights[rows]
-            start = model if self.warm else None
-            model = fit_hard(learner, seen[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
-            probabilities, self._as_given = model.probabilities(seen), self.student is not None
-        self._model, self.temperature_ = model, 1.0
-        if model is not first:
-            self.temperature_ = find_temperature(probabilities, noisy.likelihood, sample_weight=weights)
+    def _training(self, classes: Sequence[Any]) -> Training:
+        return Training(
+            estimator=self._base(),
+            denoise=self.denoise,
+            retrain=self.retrain,
+            rounds=self.rounds,
+            student=self.student,
+            warm=self.warm,
+            classes=classes,
+            progress=self.progress,
+        )
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | x), one column for each of ``classes_``."""
         check_is_fitted(self)
-        model: FittedModel = self._model
+        trained: TrainingResult = self._trained
         features = self._features(X, reset=False)
-        probabilities = model.probabilities(features if self._as_given else self._represented(features))
+        probabilities = trained.model.probabilities(features if trained.as_given else self._represented(features))
         return scale_temperature(probabilities, temperature=self.temperature_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -337,44 +342,27 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """Compare with the true labels of the training rows; what it returns is outside the guarantee."""
         check_is_fitted(self)
         truth = Classes(values=tuple(self.classes_.tolist())).encode(y)[self._rows]
-        right = self._predicted == truth
+        right, chosen = self._trained.predicted == truth, self._trained.chosen
         return RetrainingReport(
             given=float(np.mean(self._given == truth)),
             predicted=float(np.mean(right)),
-            chosen=float(np.mean(right[self._chosen])) if len(self._chosen) else 0.0,
-            chosen_fraction=len(self._chosen) / len(truth),
+            chosen=float(np.mean(right[chosen])) if len(chosen) else 0.0,
+            chosen_fraction=len(chosen) / len(truth),
         )
 
     def __getstate__(self) -> dict[str, Any]:
         return without_payment(super().__getstate__())
 
-    def _tell(self, fits: int) -> None:
-        if self.progress is not None:
-            self.progress(fits, 1 + self.rounds)
-
     def _base(self) -> Any:  # noqa: ANN401
-        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
-
-    def _retrain(self) -> RetrainingRule:
-        return SkipIfCollapsed() if self.retrain is None else self.retrain
-
-    def _denoise(self) -> DenoisingRule:
-        if self.denoise is None:
-            return LikelihoodTargets() if hasattr(self._base(), "fit_likelihoods") else ForwardCorrection()
-        return self.denoise
+        estimator = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        by_likelihood = self.denoise is None or isinstance(self.denoise, LikelihoodTargets)
+        return likelihood_form(estimator) if by_likelihood and not self.warm else estimator
 
 
 def _as_given(classes: Sequence[Any], labels: NDArray[Any]) -> list[Any]:
     """Return the classes as the labels have them: a release that was paid for may have 1 where they have "1"."""
-    given = {_number(label): label for label in np.unique(labels).tolist()}
-    return [given.get(_number(name), name) for name in classes]
-
-
-def _number(label: Any) -> Any:  # noqa: ANN401
-    try:
-        return float(label)
-    except ValueError:
-        return label
+    given = {as_number(label): label for label in np.unique(labels).tolist()}
+    return [given.get(as_number(name), name) for name in classes]
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401

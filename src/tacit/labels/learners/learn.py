@@ -14,7 +14,7 @@ from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
 from tacit.labels.learners.released import take_rows
-from tacit.labels.methods import Denoised, LearnMethod, Regressor
+from tacit.labels.methods import LearnMethod, Regressor, ReleasedLikelihood
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.leak.model_report import ModelReport, Performance
@@ -56,7 +56,7 @@ def learn(
     features
         The columns to learn from. Default: all but labels and the person.
     method
-        Default: ``denoised`` for classes, ``regressor`` for numbers.
+        Default: ``likelihood`` for classes, ``regressor`` for numbers.
     hold_out
         The share of rows to evaluate on without ``test``, by released labels, inside the guarantee. 0: no evaluation.
 
@@ -94,10 +94,10 @@ def learn(
 def _method(release: Release, method: LearnMethod | str | None) -> LearnMethod:
     numbers = release.asked.mechanism.numbers
     if method is None:
-        return Regressor() if numbers else Denoised()
+        return Regressor() if numbers else ReleasedLikelihood()
     chosen: LearnMethod = read_choice(LearnMethod, method, field="method")
     if numbers != chosen.numbers:
-        fits, has = ("regressor", "numbers") if numbers else ("denoised, likelihood or twins", "classes")
+        fits, has = ("regressor", "numbers") if numbers else ("likelihood, denoised or twins", "classes")
         raise InvalidInput(f"must be {fits}: the release has {has}, got {chosen}", field="method")
     return chosen
 
