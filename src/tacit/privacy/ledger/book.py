@@ -69,12 +69,16 @@ class DataSetAccounts:
         return tuple(parts)
 
     def account(self, part: str) -> PrivacyAccount:
-        """Read what a part has spent; an older state of it than the entries' is rejected."""
+        """Read what a part has spent."""
+        return self._account(part, self.newest)
+
+    def _account(self, part: str, newest: int) -> PrivacyAccount:
+        """The same, or an error if the account is that of an older state than the entries."""
         mine = (ACCOUNT.c.data_set == self.id, ACCOUNT.c.part == self.parts[part]["number"])
         found = self.rows.find(ACCOUNT, *mine)
         if not found:
             raise LedgerError(f"the ledger is damaged: {part} of {self.name} has lost its account; restore an export")
-        if found[0]["last"] != self.newest:
+        if found[0]["last"] != newest:
             raise LedgerError(
                 f"the ledger is damaged: the account of {part} of {self.name} is that of another entry than the last; "
                 "restore an export"
@@ -95,7 +99,8 @@ class DataSetAccounts:
 
     def accounts(self) -> dict[str, PrivacyAccount]:
         """Read what every part has spent."""
-        return {part: self.account(part) for part in self.parts}
+        newest = self.newest
+        return {part: self._account(part, newest) for part in self.parts}
 
     def entries(self) -> list[Row]:
         """Read all entries, oldest first."""
@@ -139,7 +144,7 @@ class DataSetAccounts:
             name=self.name,
             budget=self.budget,
             head="" if link is None else bytes(link["link"]).hex(),
-            parts=tuple(self._part(name) for name in self.parts),
+            parts=tuple(self._part(name, account) for name, account in self.accounts().items()),
             versions=tuple(
                 DataSetVersion(data_set=self.name, number=row["number"], rows=row["rows"], time=row["time"])
                 for row in versions
@@ -147,8 +152,8 @@ class DataSetAccounts:
             entries=_entries(self.name, self.entries()),
         )
 
-    def _part(self, name: str) -> PartSpend:
-        row, account = self.parts[name], self.account(name)
+    def _part(self, name: str, account: PrivacyAccount) -> PartSpend:
+        row = self.parts[name]
         lines = None if row["start"] is None else range(row["start"], row["stop"])
         return PartSpend(name=name, rows=lines, used=account.used, spent=account.spent, left=account.left)
 

@@ -23,8 +23,8 @@ def charge(
 ) -> Receipt:
     """Write a charge and its accounts, or raise and write nothing."""
     guarantee = _check(book, guarantee)
-    after = accounts_after(book, [guarantee], parts=parts)
     accounts = book.accounts()
+    after = {part: accounts[part].add(guarantee) for part in book.choose(parts)}
     worst = max(after, key=lambda part: after[part].used)
     if after[worst].used > 1:
         raise BudgetExceeded(explain_refusal(book, worst, accounts[worst], guarantee, after[worst]))
