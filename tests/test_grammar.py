@@ -144,6 +144,20 @@ def plan_of(surface, given):
     return import_module(f"tacit.{surface}").Plan(**given)
 
 
+@EVERY_PLAN
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"epsilon": 1e300}, r"^epsilon must be from 1e-9 to 1e6, got 1e\+300$"),
+        ({"epsilon": 1e-300}, r"^epsilon must be from 1e-9 to 1e6, got 1e-300$"),
+        ({"delta": 1e-320}, r"^delta must be 0, or from 1e-100 to below 1, got 1e-320$"),
+    ],
+)
+def test_epsilon_and_delta_have_the_same_bounds_everywhere(surface, given, changed, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        plan_of(surface, {**given, **changed})
+
+
 # What each side is called with: the text of the design.
 def protect(table, plan, *, data=None, out=None, payment=None, rng=None, progress=None): ...
 def learn(release, *, data=None, test=None, features=(), method=None, hold_out=0.2, rng=None, progress=None): ...

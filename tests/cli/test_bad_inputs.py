@@ -81,6 +81,8 @@ EVERY_PROTECT = [
     ("{s} protect t.csv {plan} --epsilon nan", "--epsilon must be a finite number > 0, or none, got 'nan'"),
     ("{s} protect t.csv {plan} --epsilon 0", "--epsilon must be a finite number > 0, or none, got '0'"),
     ("{s} protect t.csv {plan} --epsilon -1", "--epsilon must be a finite number > 0, or none, got '-1'"),
+    ("{s} protect t.csv {plan} --epsilon 1e300", "--epsilon must be from 1e-9 to 1e6, got 1e+300"),
+    ("{s} protect t.csv {plan} --epsilon 1e-300", "--epsilon must be from 1e-9 to 1e6, got 1e-300"),
     ("{s} protect t.csv {plan} --epsilon much", "--epsilon must be a finite number > 0, or none, got 'much'"),
     ("{s} protect t.csv {plan} --classes no", "--classes must be a list of at least two different classes"),
     ("{s} protect t.csv {plan} --unit person", "--unit must be one of"),

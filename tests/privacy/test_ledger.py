@@ -1,6 +1,7 @@
 """What is charged is spent, what would overspend is refused, on SQLite and on PostgreSQL."""
 
 import json
+import sys
 from fractions import Fraction
 from threading import Thread
 
@@ -142,10 +143,22 @@ class TestCharge:
             ledger.charge("adult", label(0.0, 5e-17), purpose="one too many")
 
     def test_a_charge_beyond_all_floats_is_refused(self, ledger):
-        register(ledger, epsilon=1.7e308)
-        ledger.charge("adult", label(1e308), purpose="totals")
+        register(ledger, epsilon=1e6)
+        ledger.charge("adult", label(1e6), purpose="totals")
         with pytest.raises(BudgetExceeded, match="would bring it to inf"), Untouched(ledger):
-            ledger.charge("adult", label(1e308), purpose="totals")
+            ledger.charge("adult", label(sys.float_info.max), purpose="totals")
+
+    @pytest.mark.parametrize(
+        ("terms", "sentence"),
+        [
+            ({"epsilon": 1e300}, "epsilon must be from 1e-9 to 1e6, got 1e\\+300"),
+            ({"epsilon": 1e-300}, "epsilon must be from 1e-9 to 1e6, got 1e-300"),
+            ({"delta": 1e-320}, "delta must be 0, or from 1e-100 to below 1, got 1e-320"),
+        ],
+    )
+    def test_budgets_are_within_bounds(self, ledger, terms, sentence):
+        with pytest.raises(InvalidInput, match=sentence), Untouched(ledger):
+            register(ledger, **terms)
 
     def test_a_delta_lets_many_small_charges_cost_less_than_their_sum(self, ledger):
         register(ledger, epsilon=6.0, delta=1e-6)

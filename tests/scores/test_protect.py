@@ -243,7 +243,7 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
         ("--epsilon 1 --metric recall --data good.csv", "--metric must be one of"),
         ("--epsilon 1 --metric log_loss:floor=x --data good.csv", "floor must be a number"),
         ("--epsilon 1 --metric log_loss:classes=3 --data good.csv", "log_loss takes floor, got 'classes'"),
-        ("--epsilon 1e-15 --data good.csv", "scale must be at most 2^52"),
+        ("--epsilon 1e-15 --data good.csv", "--epsilon must be from 1e-9 to 1e6, got 1e-15"),
         ("--epsilon 1 --metric auc --data good.csv", "give class_floor"),
         ("--epsilon 1 --metric mae --data good.csv", "a column of numbers for mae, got words"),
         ("--epsilon 1 --metric accuracy --data good.csv", "good.csv: predictions must be one of the classes no, yes"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_bounds
 from tacit.privacy.settings import about, count, settings_of, settle, to_plain, to_words
 from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
@@ -116,6 +117,7 @@ class Plan:
 
     def check(self) -> None:
         """Raise if two fields contradict each other; a surface's plan adds its own rules."""
+        check_bounds(self.epsilon, self.delta)
         for name, why in self.unused.items():
             if getattr(self, name):
                 raise InvalidInput(f"must not be given: {why}", field=name)

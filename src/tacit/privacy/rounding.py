@@ -9,7 +9,11 @@ from typing import SupportsIndex
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["check_count", "check_delta", "check_epsilon", "exact", "format_up", "round_up"]
+__all__ = ["check_bounds", "check_count", "check_delta", "check_epsilon", "exact", "format_up", "round_up"]
+
+
+_LEAST_EPSILON, _MOST_EPSILON = 1e-9, 1e6  # of a plan or a budget
+_LEAST_DELTA = 1e-100
 
 
 def exact(value: float | int | Fraction) -> Fraction:
@@ -96,6 +100,26 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
             field=name,
         )
     return number
+
+
+def check_bounds(epsilon: float | None, delta: float, *, name: str = "epsilon") -> None:
+    """Raise unless epsilon and delta are so large, and so small, that arithmetic and sense end nowhere near them.
+
+    Examples
+    --------
+    >>> check_bounds(1e300, 0.0)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be from 1e-9 to 1e6, got 1e+300
+    >>> check_bounds(1.0, 1e-320)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: delta must be 0, or from 1e-100 to below 1, got 1e-320
+    """
+    if epsilon is not None and not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+        raise InvalidInput(f"must be from 1e-9 to 1e6, got {epsilon!r}", field=name)
+    if delta and not _LEAST_DELTA <= delta < 1:
+        raise InvalidInput(f"must be 0, or from 1e-100 to below 1, got {delta!r}", field="delta")
 
 
 def check_count(value: int, *, name: str, least: int = 1) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import exact, round_up
+from tacit.privacy.rounding import check_bounds, exact, round_up
 from tacit.privacy.settings import BOUND, about, settings_of, settle, to_plain
 from tacit.privacy.words import counted
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, CustomMetric, LogLoss, Mae, Metric, Rmse
@@ -111,6 +111,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         settle(self)
+        check_bounds(self.final_epsilon, 0.0, name="final_epsilon")
         _ = self.final_policy
 
     @cached_property

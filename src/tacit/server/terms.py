@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_delta
+from tacit.privacy.rounding import check_bounds, check_delta
 from tacit.server.rules import Rules
 
 __all__ = ["SLUG", "CompetitionTerms", "check_line"]
@@ -60,7 +60,7 @@ class CompetitionTerms:
                 f"teams times submissions must be at most {most}{' with a delta' if self.delta else ''}, "
                 f"got {teams} times {submissions}"
             )
-        check_delta(self.delta)
+        check_bounds(None, check_delta(self.delta))
         _check_dates(self.opens, self.closes)
 
 

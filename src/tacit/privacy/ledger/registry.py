@@ -13,6 +13,7 @@ from tacit.privacy.ledger.book import account_row, now
 from tacit.privacy.ledger.records import ALL, DataSetPart, DataSetVersion, check_text
 from tacit.privacy.ledger.rows import Row, SealedRows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
+from tacit.privacy.rounding import check_bounds
 
 __all__ = ["DataSetTerms", "add_budget", "check_budget", "find_data_set", "identify", "known_counts", "register"]
 
@@ -62,6 +63,7 @@ def check_budget(budget: Guarantee) -> Guarantee:
     """
     if not isinstance(budget, Guarantee):
         raise InvalidInput(f"must be a Guarantee, which has a unit, got {budget}", field="budget")
+    check_bounds(budget.epsilon, budget.delta)
     return budget
 
 
