@@ -280,6 +280,7 @@ SAME_MEANING = {
     "--part": "part",
     "--ledger": "[Aa] SQLite file, or postgresql://USER@HOST/DATABASE.|^Read the table's budget from this ledger",
     "--dataset": "^The ledger's data set to (charge|read)",
+    "--against": "earlier",
     "--data": "What the recipient or attacker has besides the release|A submission|What teams get",
     "--truth": r"^The (table that was protected|labels)",
     "--submissions": "[Ss]ubmissions",

@@ -42,7 +42,7 @@ def test_order_and_grouping_do_not_matter(delta):
     for order in (charges, charges[::-1], sorted(charges, key=lambda charge: charge.epsilon)):
         assert account(5.0, delta, *order) == one_by_one
     assert account(5.0, delta, *charges[:-1]).used < one_by_one.used  # control
-    assert PrivacyAccount.from_text(one_by_one.to_text(), budget=one_by_one.budget) == one_by_one
+    assert PrivacyAccount(budget=one_by_one.budget).with_sums(one_by_one.to_text()) == one_by_one
 
 
 @pytest.mark.parametrize(

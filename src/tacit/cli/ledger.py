@@ -196,7 +196,7 @@ def fits(
     name: Annotated[str, typer.Argument(help="The data set.")],
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Ask about charges of this epsilon. Default: the largest that fits."),
+        typer.Option(metavar="NUMBER", help="The epsilon of each charge to ask about. Default: the largest that fits."),
     ] = None,
     charges: Annotated[str, typer.Option(metavar="INTEGER", help="How many equal charges are meant.")] = "1",
     part: Annotated[
@@ -240,7 +240,7 @@ def fits(
 def verify(
     against: Annotated[
         Path | None,
-        typer.Option(help="A receipt (charge --json) or an export: the ledger must have its entries, unchanged."),
+        typer.Option(help="An earlier receipt (charge --json) or export: its entries must be there, unchanged."),
     ] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,

@@ -139,12 +139,11 @@ class PrivacyAccount:
             }
         )
 
-    @classmethod
-    def from_text(cls, text: str, *, budget: Guarantee) -> Self:
-        """Read back what :meth:`to_text` wrote."""
+    def with_sums(self, text: str) -> Self:
+        """Return the account of this budget with the sums that :meth:`to_text` wrote."""
         plain = json.loads(text)
         if not plain:
-            return cls(budget=budget)
+            return self
         spend = Spend(
             epsilon=_read(plain["epsilon"]),
             delta=Fraction(plain["delta"]),
@@ -152,7 +151,7 @@ class PrivacyAccount:
             moments=tuple(_read(moment) for moment in plain["moments"]),
             variance=_read(plain["variance"]),
         )
-        return cls(budget=budget, use=DeltaUse(plain["use"]), spend=spend)
+        return replace(self, use=DeltaUse(plain["use"]), spend=spend)
 
 
 def least_budget(one: Guarantee, *, charges: int, delta: float) -> Guarantee:

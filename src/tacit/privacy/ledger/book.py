@@ -83,7 +83,7 @@ class DataSetAccounts:
                 f"the ledger is damaged: the account of {part} of {self.name} is that of another entry than the last; "
                 "restore an export"
             )
-        return PrivacyAccount.from_text(found[0]["sums"], budget=self.budget)
+        return PrivacyAccount(budget=self.budget).with_sums(found[0]["sums"])
 
     @property
     def newest(self) -> int:
