@@ -1,0 +1,94 @@
+"""LightGBM by the likelihood of released labels."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from tacit.labels.learners.boosting.objective import ReleasedObjective
+from tacit.labels.learners.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+
+__all__ = ["LightGBMTrees"]
+
+Array = NDArray[np.float64]
+
+_OF_CLASSES = ("class_weight", "is_unbalance", "unbalance", "scale_pos_weight", "objective", "num_class", "metric")
+
+
+@dataclass(frozen=True, slots=True)
+class LightGBMTrees:
+    """Trees of ``lightgbm``, by its scikit-learn interface."""
+
+    costly: ClassVar[bool] = False
+
+    def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
+        """Return a regressor with the settings of the trees."""
+        from lightgbm import LGBMModel
+
+        settings = {name: value for name, value in clone(estimator).get_params().items() if name not in _OF_CLASSES}
+        classes = {} if objective.scores == 1 else {"num_class": objective.scores}
+        return LGBMModel(**settings, **classes)
+
+    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
+        """Return trees of four leaves, with as much information in each as the given ones have of known labels."""
+        leaves = min(model.num_leaves, 2**model.max_depth if model.max_depth > 0 else model.num_leaves)
+        if leaves <= FEW_LEAVES:
+            return None
+        least = int(grown_leaf(model.min_child_samples / objective.bound, of=objective.rows))
+        return clone(model).set_params(
+            num_leaves=FEW_LEAVES,
+            min_child_samples=max(least, 1),
+            n_estimators=few_rounds(self.rounds(model), leaves=leaves),
+            learning_rate=max(self.rate(model), LEAST_RATE),
+        )
+
+    def rounds(self, model: Any) -> int:  # noqa: ANN401
+        """Return ``n_estimators``."""
+        return int(model.n_estimators)
+
+    def rate(self, model: Any) -> float:  # noqa: ANN401
+        """Return ``learning_rate``."""
+        return float(model.learning_rate)
+
+    def grow(
+        self,
+        model: Any,  # noqa: ANN401
+        X: Any,  # noqa: ANN401
+        objective: ReleasedObjective,
+        *,
+        rounds: int,
+        held: TreeJudge | None,
+        options: Mapping[str, Any],
+    ) -> Any:  # noqa: ANN401
+        """Fit, and keep the booster, which holds no labels."""
+
+        def derivatives(_: Array, scores: Array) -> tuple[Array, Array]:
+            return objective.derivatives(scores)
+
+        fitted = clone(model).set_params(n_estimators=rounds, objective=derivatives)
+        judged = {} if held is None else _judged(fitted, held)
+        callbacks = [*judged.pop("callbacks", ()), *options.get("callbacks", ())]
+        fitted.fit(X, np.zeros(objective.rows), **(dict(options) | judged | {"callbacks": callbacks}))
+        return fitted.booster_
+
+    def scores(self, model: Any, X: Any) -> Array:  # noqa: ANN401
+        """Return the raw scores, up to the best round."""
+        return np.asarray(model.predict(X, raw_score=True), dtype=np.float64)
+
+
+def _judged(model: Any, held: TreeJudge) -> dict[str, Any]:  # noqa: ANN401
+    from lightgbm import early_stopping
+
+    def released(_: Array, scores: Array) -> tuple[str, float, bool]:
+        return "released", held.judge(scores), False
+
+    labels = np.zeros(held.objective.rows)
+    names = inspect.signature(type(model).fit).parameters
+    rows = {"eval_X": held.X, "eval_y": labels} if "eval_X" in names else {"eval_set": [(held.X, labels)]}
+    return {**rows, "eval_metric": released, "callbacks": [early_stopping(held.patience, verbose=False)]}
