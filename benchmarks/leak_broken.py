@@ -2,8 +2,9 @@
 
 The broken ones are randomized response on 10,000 labels of two classes: epsilon 1.25 where 1 is claimed, draws reused
 in blocks of 200, one seed for two releases, 10% of one class bare, and labels that are sorted. Each test has the level
-5%. Canaries: 1,000 of them, each included with probability 1/2, with scores that Gaussian noise of mu = 0.5 hides, so that the
-true epsilon at delta 1e-5 is known; proved at 95% by one point of the curve, and by the curve of Gaussian noise.
+5%. Canaries: 1,000 of them, each included with probability 1/2, with scores that Gaussian noise of mu = 0.5 hides, so
+that the true epsilon at delta 1e-5 is known; proved at 95% by one point of the curve, and by the curve of Gaussian
+noise.
 
     python -m benchmarks.leak_broken            # all cells; resumes
     python -m benchmarks.leak_broken --quick --out FILE

@@ -31,7 +31,7 @@ from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.privacy.files import write_atomically
 from tacit.scores.attacks import DigitDesign, LossChannel, attack_competition
-from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Measurement, Metric, Rmse
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Metric, Rmse, UnreleasedScore
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
 from tacit.server import CompetitionPlan, Rules
 
@@ -101,7 +101,7 @@ def rank(
 
 def _taus(
     policy: Policy,
-    measured: Sequence[Measurement],
+    measured: Sequence[UnreleasedScore],
     names: list[str],
     exact: list[float],
     *,
@@ -120,7 +120,7 @@ def _taus(
     return {"mean": float(np.mean(taus)), "least": float(np.min(taus))}
 
 
-def _noised(policy: Laplace, measured: Sequence[Measurement], rng: np.random.Generator) -> list[float]:
+def _noised(policy: Laplace, measured: Sequence[UnreleasedScore], rng: np.random.Generator) -> list[float]:
     """Return what :meth:`Laplace.release` draws, but for its grid: noise for all models at once, far quicker."""
     metric, rows = measured[0].metric, measured[0].rows
     low, high = metric.term_bounds

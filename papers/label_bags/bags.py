@@ -19,7 +19,7 @@ from tacit.bags.partition import BagTotals, KeyColumn, as_features
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Unit
-from tacit.privacy.noise import Grid
+from tacit.privacy.noise import NoiseGrid
 from tacit.privacy.rounding import check_count
 
 __all__ = ["curate", "draw"]
@@ -34,7 +34,7 @@ def curate(
     edges: Mapping[str, Sequence[float]] | None = None,
     noise: TotalsNoise | None = None,
     unit: Unit = Unit.LABEL,
-    grid: Grid | None = None,
+    grid: NoiseGrid | None = None,
     sizes: SizeRule | None = None,
     rows_per_person: int = 1,
     rng: np.random.Generator | None = None,
@@ -131,7 +131,7 @@ def draw(
     joins: int | None = None,
     bernoulli: bool = False,
     noise: TotalsNoise | None = None,
-    grid: Grid | None = None,
+    grid: NoiseGrid | None = None,
     rows_per_person: int = 1,
     rng: np.random.Generator,
 ) -> BagTotals:

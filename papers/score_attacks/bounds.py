@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, NumberSystem
 
 __all__ = [
     "LabelsPerQuery",
@@ -84,7 +84,9 @@ class LabelsPerQuery:
         return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.upper_bound)
 
 
-def labels_per_query(loss: InvertibleLoss, rows: int, *, tau: float, precision: Precision = FLOAT64) -> LabelsPerQuery:
+def labels_per_query(
+    loss: InvertibleLoss, rows: int, *, tau: float, precision: NumberSystem = FLOAT64
+) -> LabelsPerQuery:
     """Return how many labels one score of ``rows`` rows can hold when its noise is below ``tau``.
 
     Counts are not capped at ``rows``.

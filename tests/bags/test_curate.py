@@ -14,7 +14,7 @@ from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import KeyColumn
 from tacit.privacy import InvalidInput, Unit
-from tacit.privacy.noise import Grid, system_rng
+from tacit.privacy.noise import NoiseGrid, system_rng
 
 ROWS = 500
 EDGES = {"x": (-1.0, 0.0, 0.5)}
@@ -104,7 +104,7 @@ def test_any_table_gives_the_same_bags(frame, tmp_path, kind):
 
 
 def test_real_labels_on_a_grid_have_exact_sums(frame):
-    grid = Grid(step=2**-8)
+    grid = NoiseGrid(step=2**-8)
     made = curate(frame, by=["b"], label="real", loss=SquaredLoss(), grid=grid).partitions[0]
     steps = np.floor(frame["real"] * 256 + 0.5)
     np.testing.assert_array_equal(made.totals[:, 0], np.bincount(frame["b"], weights=steps) / 256)

@@ -14,7 +14,7 @@ from papers.label_bags.bags import curate
 from tacit.bags import Plan, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Grid
+from tacit.privacy.noise import NoiseGrid
 
 ROWS = 4000
 EDGES = {"x": (-1.0, 0.0, 0.5), "n": (3.0,)}
@@ -56,7 +56,7 @@ def same(one, two):
 CASES = {
     "log": {"label": "click", "loss": LogisticLoss()},
     "cross_entropy": {"label": "kind", "loss": CategoricalLoss(classes=3)},
-    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
+    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": NoiseGrid(step=2**-10)},
 }
 
 

@@ -12,7 +12,7 @@ from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.data import open_table
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise import Grid
+from tacit.privacy.noise import NoiseGrid
 from tacit.privacy.payment import Payment
 
 ROWS = 4000
@@ -55,7 +55,7 @@ def same(one, two):
 CASES = {
     "log": {"label": "click", "loss": LogisticLoss()},
     "cross_entropy": {"label": "kind", "loss": CategoricalLoss(classes=3)},
-    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
+    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": NoiseGrid(step=2**-10)},
 }
 
 

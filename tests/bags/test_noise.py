@@ -28,7 +28,7 @@ from tacit.bags.mechanisms.totals import TotalsCuration
 from tacit.bags.partition import KeyColumn
 from tacit.data import open_table
 from tacit.privacy import InvalidInput, Unit
-from tacit.privacy.noise import Grid, gaussian_scale
+from tacit.privacy.noise import NoiseGrid, gaussian_scale
 
 EXACT = 1e-12
 A, B = KeyColumn("a"), KeyColumn("b", edges=(0.5,))
@@ -344,7 +344,11 @@ def test_bernoulli_labels_have_the_means_as_chances():
 
 def test_sums_that_floats_cannot_hold_are_refused():
     """The sum of 9 labels near 2^51 is a multiple of 4, so a label that may move it by 1 would move it by 4."""
-    loss, grid, rng = SquaredLoss(lower=2.0**51, upper=2.0**51 + 1), Grid(step=Fraction(1)), np.random.default_rng(0)
+    loss, grid, rng = (
+        SquaredLoss(lower=2.0**51, upper=2.0**51 + 1),
+        NoiseGrid(step=Fraction(1)),
+        np.random.default_rng(0),
+    )
     rows = pa.table({"a": [0] * 9, "y": 2.0**51 + np.array([0, 1, 0, 1, 1, 0, 1, 1, 0])})
     noise = LaplaceTotalsNoise(epsilon=1.0)
     with pytest.raises(InvalidInput, match=r"sums of 9 labels stay below 2\^53 steps"):
@@ -357,6 +361,6 @@ def test_sums_that_floats_cannot_hold_are_refused():
 @pytest.mark.parametrize("y", [0.5 - 2**-54, 0.5, -0.5, -0.5 - 2**-53, 1.5 - 2**-52, 2.0**51 + 0.5])
 def test_an_engine_rounds_as_the_sensitivity_does(y, engine):
     """0.5 - 2^-54 plus 1/2 is 1 in floats: an engine that added it would move a sum by more than the noise is for."""
-    measure = GridStatistic(loss=SquaredLoss(lower=-1.0, upper=2.0**52), grid=Grid(step=Fraction(1)))
+    measure = GridStatistic(loss=SquaredLoss(lower=-1.0, upper=2.0**52), grid=NoiseGrid(step=Fraction(1)))
     (found,) = engine([y], measure.in_sql)[0].to_pylist()
     assert found == measure.values([y])[0, 0] == math.floor(Fraction(y) + Fraction(1, 2))

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from tacit.privacy import tilted
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.loss import ComposedLoss, DiscreteGaussianLoss, GaussianLoss, PureLoss, SampledGaussianLoss
-from tacit.privacy.tilted import Summand, add_losses
+from tacit.privacy.tilted import LossSummand, add_losses
 
 DELTAS = [1e-3, 1e-6, 1e-9, 1e-12]
 
@@ -159,7 +159,7 @@ def test_every_mass_of_a_transform_is_bounded_from_above(monkeypatch):
         square, left = np.convolve(square, square), left >> 1
 
     def bounds():
-        lower, found, above = add_losses([Summand(-4, masses, 500)])
+        lower, found, above = add_losses([LossSummand(-4, masses, 500)])
         start = lower + 4 * 500
         assert plain[start + len(found) :].sum() <= above <= 1.1e-24
         return found / plain[start : start + len(found)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from tacit.privacy import InvalidInput
-from tacit.privacy.noise import Coin, ExpCoin, flip_each
+from tacit.privacy.noise import BiasedCoin, ExpCoin, flip_each
 from tacit.privacy.noise.coin import MOST_HEADS, exp_digit, flip_exp
 
 LEVEL = 1e-6
@@ -28,19 +28,24 @@ class Script:
 def test_heads_exactly_when_the_number_is_below_the_weight(bits, data):
     weight = data.draw(st.integers(0, 2**bits - 1))
     number = data.draw(st.one_of(st.integers(0, 2**bits - 1), st.integers(-3, 3).map(lambda d: (weight + d) % 2**bits)))
-    assert Coin(weight=weight, bits=bits).flip(1, rng=Script(number, bits)).tolist() == [number < weight]
+    assert BiasedCoin(weight=weight, bits=bits).flip(1, rng=Script(number, bits)).tolist() == [number < weight]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.data())
 def test_flip_each_looks_the_row_up(weights, data):
     which = data.draw(st.integers(0, len(weights) - 1))
     number = data.draw(st.integers(-2, 2).map(lambda d: (weights[which] + d) % 2**64))
-    coins = [Coin(weight=weight) for weight in weights]
+    coins = [BiasedCoin(weight=weight) for weight in weights]
     assert flip_each(coins, np.array([which]), rng=Script(number, 64)).tolist() == [number < weights[which]]
 
 
 def test_flip_each_mixes_widths_and_certainty():
-    coins = [Coin(weight=0), Coin(weight=2**64), Coin(weight=2**128, bits=128), Coin(weight=2**127, bits=128)]
+    coins = [
+        BiasedCoin(weight=0),
+        BiasedCoin(weight=2**64),
+        BiasedCoin(weight=2**128, bits=128),
+        BiasedCoin(weight=2**127, bits=128),
+    ]
     which = np.repeat(np.arange(4), 1000)
     heads = flip_each(coins, which, rng=np.random.default_rng(0)).reshape(4, 1000).sum(axis=1)
     assert heads[:3].tolist() == [0, 1000, 1000]
@@ -50,7 +55,7 @@ def test_flip_each_mixes_widths_and_certainty():
 @pytest.mark.parametrize("weight", [2**63, 3 * 2**62, 2**64 // 10])
 def test_frequency(weight):
     n = 1_000_000
-    heads = int(Coin(weight=weight).flip(n, rng=np.random.default_rng(1)).sum())
+    heads = int(BiasedCoin(weight=weight).flip(n, rng=np.random.default_rng(1)).sum())
     p = weight / 2**64
     assert binomtest(heads, n, p).pvalue > LEVEL
     assert binomtest(heads, n, p * 1.03).pvalue < LEVEL
@@ -59,7 +64,7 @@ def test_frequency(weight):
 @pytest.mark.parametrize(("weight", "bits"), [(-1, 64), (2**64 + 1, 64), (1, 60), (1, 0)])
 def test_impossible_coins_are_refused(weight, bits):
     with pytest.raises(InvalidInput):
-        Coin(weight=weight, bits=bits)
+        BiasedCoin(weight=weight, bits=bits)
 
 
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 2), Fraction(7, 3), Fraction(40)])

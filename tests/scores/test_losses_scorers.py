@@ -13,11 +13,11 @@ from tacit.scores.losses import (
     Float64,
     LossReduction,
     MachineEpsilon,
+    NoClip,
     ProbabilityFloor,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
-    Unclipped,
 )
 from tacit.scores.metrics import SKLEARN_FLOOR, Brier, LogLoss
 
@@ -89,7 +89,7 @@ def test_the_clip_is_part_of_the_loss():
         labels, np.clip(p, 1e-15, 1 - 1e-15)
     )
     assert ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) != log_loss(labels, p)
-    assert ClippedCrossEntropy(clip=Unclipped()).score(labels, p) == np.inf
+    assert ClippedCrossEntropy(clip=NoClip()).score(labels, p) == np.inf
 
 
 def units_apart(ours, theirs, dtype):

@@ -11,7 +11,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.infer import Oracle
-from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, NumberSystem
 
 __all__ = ["boosted_labels", "exhaustive_labels", "random_prediction_labels"]
 
@@ -19,7 +19,7 @@ _MOST_LABELINGS = 1 << 24
 
 
 def exhaustive_labels(
-    score: float, loss: InvertibleLoss, predictions: ArrayLike, *, precision: Precision = FLOAT64
+    score: float, loss: InvertibleLoss, predictions: ArrayLike, *, precision: NumberSystem = FLOAT64
 ) -> Labels:
     """Return the labels whose score is nearest: the paper's search over all K^N labelings.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import Clip, ClippedCrossEntropy, MachineEpsilon
+from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, ProbabilityClip
 
 __all__ = ["TwoColumnLogLoss"]
 
@@ -26,7 +26,7 @@ class TwoColumnLogLoss(ClippedCrossEntropy):
     True
     """
 
-    clip: Clip = field(default_factory=MachineEpsilon)
+    clip: ProbabilityClip = field(default_factory=MachineEpsilon)
 
     def __post_init__(self) -> None:
         if self.classes != 2:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from papers.score_attacks.losses.functions import LEAST_LOGIT, Function, derivative, evaluate, solve_odd
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
-from tacit.scores.losses.clip import Clip, Unclipped, probability_table
+from tacit.scores.losses.clip import NoClip, ProbabilityClip, probability_table
 from tacit.scores.losses.cross_entropy import ClippedCrossEntropy
-from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+from tacit.scores.losses.precision import FLOAT64, Numbers, NumberSystem
 
 __all__ = ["Bregman", "GeneralizedKL", "ItakuraSaito", "LinearlyDecomposable", "NormLike", "linearly_decomposable"]
 
@@ -29,17 +29,17 @@ class _SolvedLoss(InvertibleLoss):
         How the host clips t.
     """
 
-    clip: Clip = field(default_factory=Unclipped)
+    clip: ProbabilityClip = field(default_factory=NoClip)
 
     @abstractmethod
-    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+    def _difference(self, t: Numbers, precision: NumberSystem) -> Numbers:
         """Return l(1) - l(0) at t; opposite at 1 - t."""
 
-    def _range(self, precision: Precision) -> float:
+    def _range(self, precision: NumberSystem) -> float:
         least = math.exp(max(self.clip.log_floor(precision=precision), LEAST_LOGIT))
         return abs(float(self._difference(np.array([least]), FLOAT64)[0]))
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         one = precision.array(1)
         sign = int(np.sign(self._difference(np.array([0.25]), FLOAT64)[0]))
         s = solve_odd(
@@ -88,18 +88,18 @@ class LinearlyDecomposable(_SolvedLoss):
                 "g must make g(t) - g(1 - t) strictly monotone on (0, 1/2], got a function that does not"
             )
 
-    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+    def _difference(self, t: Numbers, precision: NumberSystem) -> Numbers:
         ones = evaluate(self.g, t, precision=precision)
         zeros = evaluate(self.g, precision.array(1) - t, precision=precision)
         difference: Numbers = ones - zeros
         return difference
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         p = probability_table(predictions, classes=2, precision=precision)
         return evaluate(self.g, self.clip.clip(p, precision=precision), precision=precision)
 
 
-def linearly_decomposable(g: Function, *, clip: Clip | None = None) -> LinearlyDecomposable:
+def linearly_decomposable(g: Function, *, clip: ProbabilityClip | None = None) -> LinearlyDecomposable:
     """Make a binary loss from the function g: (1/N)(sum of g(t_i) over ones + sum of g(1 - t_i) over zeros).
 
     Examples
@@ -107,7 +107,7 @@ def linearly_decomposable(g: Function, *, clip: Clip | None = None) -> LinearlyD
     >>> linearly_decomposable(lambda t: (1 - t) ** 2).prediction_for([0.6]).round(12)
     array([0.2])
     """
-    return LinearlyDecomposable(g=g, clip=Unclipped() if clip is None else clip)
+    return LinearlyDecomposable(g=g, clip=NoClip() if clip is None else clip)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,12 +145,12 @@ class Bregman(_SolvedLoss):
         if not np.all(self._slopes() > 0):
             raise InvalidInput("h must be strictly convex on (0, 1), got a function whose derivative does not increase")
 
-    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+    def _difference(self, t: Numbers, precision: NumberSystem) -> Numbers:
         at_zero = derivative(self.h, precision.array(1) - t, precision=precision)
         difference: Numbers = at_zero - derivative(self.h, t, precision=precision)
         return difference
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         table = probability_table(predictions, classes=2, precision=precision)
         q = self.clip.clip(table, precision=precision)
         slopes = derivative(self.h, q, precision=precision)
@@ -189,12 +189,12 @@ class NormLike(_SolvedLoss):
         if not 2 <= self.alpha < math.inf:
             raise InvalidInput(f"alpha must be a finite number >= 2, got {self.alpha!r}")
 
-    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+    def _difference(self, t: Numbers, precision: NumberSystem) -> Numbers:
         power = precision.array(self.alpha - 1)
         difference: Numbers = precision.array(self.alpha) * ((precision.array(1) - t) ** power - t**power)
         return difference
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         table = probability_table(predictions, classes=2, precision=precision)
         q = self.clip.clip(table, precision=precision)
         alpha, one = precision.array([self.alpha, 1])
@@ -229,16 +229,16 @@ class ItakuraSaito(_SolvedLoss):
     def __post_init__(self) -> None:
         self._check_binary(use="CrossEntropy")
 
-    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+    def _difference(self, t: Numbers, precision: NumberSystem) -> Numbers:
         one = precision.array(1)
         difference: Numbers = one / t - one / (one - t) + precision.log(t) - precision.log1p(-t)
         return difference
 
-    def _range(self, precision: Precision) -> float:
+    def _range(self, precision: NumberSystem) -> float:
         unbounded = math.isinf(self.clip.log_floor(precision=precision))
         return math.inf if unbounded else _SolvedLoss._range(self, precision)
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         table = probability_table(predictions, classes=2, precision=precision)
         q, one = self.clip.clip(table, precision=precision), precision.array(1)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -263,7 +263,7 @@ class GeneralizedKL(ClippedCrossEntropy):
     array([[0.5   , 1.1931]])
     """
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         table = probability_table(predictions, classes=self.classes, precision=precision)
         q = self.clip.clip(table, precision=precision)
         excess = q.sum(axis=1, keepdims=True) - precision.array(1)

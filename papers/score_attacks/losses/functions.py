@@ -10,20 +10,20 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.precision import FLOAT64, Number, Numbers, Precision
+from tacit.scores.losses.precision import FLOAT64, Number, Numbers, NumberSystem
 
 __all__ = ["LEAST_LOGIT", "Function", "derivative", "evaluate", "solve_odd"]
 
 Function: TypeAlias = Callable[[Any], Any]
 """Arithmetic and np.log, np.log1p, np.exp, np.sqrt, np.square, np.power of its one argument."""
 
-_OfT: TypeAlias = Callable[[Numbers, Precision], Numbers]
+_OfT: TypeAlias = Callable[[Numbers, NumberSystem], Numbers]
 
 LEAST_LOGIT = -700.0
 """ln of the least t that is tried: beyond it 1/t leaves binary64."""
 
 
-def evaluate(function: Function, x: Numbers, *, precision: Precision = FLOAT64) -> Numbers:
+def evaluate(function: Function, x: Numbers, *, precision: NumberSystem = FLOAT64) -> Numbers:
     """Return the function's values.
 
     Examples
@@ -36,7 +36,7 @@ def evaluate(function: Function, x: Numbers, *, precision: Precision = FLOAT64) 
     return _trace(function, x, precision).value
 
 
-def derivative(function: Function, x: Numbers, *, precision: Precision = FLOAT64) -> Numbers:
+def derivative(function: Function, x: Numbers, *, precision: NumberSystem = FLOAT64) -> Numbers:
     """Return the function's derivative, by forward differentiation.
 
     Examples
@@ -47,7 +47,7 @@ def derivative(function: Function, x: Numbers, *, precision: Precision = FLOAT64
     return _trace(function, x, precision).slope
 
 
-def solve_odd(function: _OfT, targets: Numbers, *, log_floor: float, precision: Precision) -> Numbers:
+def solve_odd(function: _OfT, targets: Numbers, *, log_floor: float, precision: NumberSystem) -> Numbers:
     """Return the logits s = ln((1 - t)/t) at which a function that is odd in s and increases has given values.
 
     Bisection in binary64, then the secant method to the precision's last bits.
@@ -97,7 +97,7 @@ def _bisect(function: _OfT, targets: Numbers, *, largest: float) -> Numbers:
     return high
 
 
-def _secant(function: _OfT, targets: Numbers, start: Numbers, precision: Precision) -> Numbers:
+def _secant(function: _OfT, targets: Numbers, start: Numbers, precision: NumberSystem) -> Numbers:
     before = start
     now: Numbers = start + (abs(start) + 1) * precision.array(2.0**-40)
     gap_before = _at(function, before, precision) - targets
@@ -111,13 +111,13 @@ def _secant(function: _OfT, targets: Numbers, start: Numbers, precision: Precisi
     return now
 
 
-def _at(function: _OfT, s: Numbers, precision: Precision) -> Numbers:
+def _at(function: _OfT, s: Numbers, precision: NumberSystem) -> Numbers:
     one = precision.array(1)
     with np.errstate(over="ignore"):
         return function(one / (one + precision.exp(s)), precision)
 
 
-def _trace(function: Function, x: Numbers, precision: Precision) -> _Dual:
+def _trace(function: Function, x: Numbers, precision: NumberSystem) -> _Dual:
     with precision.active(), np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         result = function(_Dual(value=x, slope=precision.array(np.ones(x.shape)), precision=precision))
     if isinstance(result, _Dual):
@@ -132,7 +132,7 @@ class _Dual(NDArrayOperatorsMixin):
 
     value: Numbers
     slope: Numbers
-    precision: Precision
+    precision: NumberSystem
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Number, **_: Number) -> _Dual:
         rule = _RULES.get(ufunc.__name__)
@@ -148,7 +148,7 @@ class _Dual(NDArrayOperatorsMixin):
         return _Dual(value=constant, slope=self.precision.array(0), precision=self.precision)
 
 
-def _power(m: Precision, base: _Dual, exponent: _Dual) -> tuple[Numbers, Numbers]:
+def _power(m: NumberSystem, base: _Dual, exponent: _Dual) -> tuple[Numbers, Numbers]:
     if np.any(exponent.slope != 0):
         raise InvalidInput("the function may raise its argument to constant powers only")
     one = m.array(1)

@@ -10,7 +10,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
 from tacit.scores.losses.errors import into_unit_interval
-from tacit.scores.losses.precision import Numbers, Precision
+from tacit.scores.losses.precision import Numbers, NumberSystem
 
 __all__ = ["Mahalanobis"]
 
@@ -58,10 +58,10 @@ class Mahalanobis(InvertibleLoss):
         (a, b), (c, d) = self.matrix
         return (a + d - (b + c)) / (2 if self.halved else 1)
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return self.weight
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         one, two = precision.array([1, 2])
         (a, b), (c, d) = precision.array(self.matrix)
         weight = (a + d - (b + c)) / (two if self.halved else one)
@@ -69,7 +69,7 @@ class Mahalanobis(InvertibleLoss):
         t = into_unit_interval(t, loss=self, precision=precision)
         return np.stack([one - t, t], axis=1)
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         t = probability_table(predictions, classes=2, precision=precision)[:, 1]
         (a, b), (c, d) = precision.array(self.matrix)
         columns = []

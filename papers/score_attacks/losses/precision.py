@@ -15,13 +15,13 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses.precision import Number, Numbers, Precision
+from tacit.scores.losses.precision import Number, Numbers, NumberSystem
 
 __all__ = ["ArbitraryPrecision", "FloatingPoint", "exact_fraction"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FloatingPoint(Precision):
+class FloatingPoint(NumberSystem):
     """A binary floating-point format: every operation is correctly rounded to it (MPFR), with subnormals.
 
     Results beyond the largest number are infinite, as in IEEE 754.
@@ -79,7 +79,7 @@ class FloatingPoint(Precision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArbitraryPrecision(Precision):
+class ArbitraryPrecision(NumberSystem):
     """mpmath numbers of ``bits`` bits and unbounded exponent.
 
     References

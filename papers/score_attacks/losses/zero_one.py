@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
-from tacit.scores.losses.precision import Numbers, Precision
+from tacit.scores.losses.precision import Numbers, NumberSystem
 
 __all__ = ["ZeroOne"]
 
@@ -40,10 +40,10 @@ class ZeroOne(InvertibleLoss):
         """One predicted label a row."""
         return 1
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return 1.0
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         lowest = offsets - offsets.min(axis=1, keepdims=True)
         best = lowest.argmin(axis=1)
         if not np.array_equal(lowest, precision.array(np.eye(self.classes)[best] == 0)):
@@ -54,7 +54,7 @@ class ZeroOne(InvertibleLoss):
         # The base takes column 1 of what an inverse returns.
         return precision.array(np.stack([best, best], axis=1))
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         if predictions.ndim != 1 or not np.all(np.isin(predictions, np.arange(self.classes))):
             raise InvalidInput(f"predictions must be labels in 0..{self.classes - 1}, one a row")
         return precision.array(predictions[:, None] != np.arange(self.classes)[None, :])

@@ -14,7 +14,7 @@ from papers.score_attacks.separation.search import TooManyOverlaps
 from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, NumberSystem
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["Separation", "separate"]
@@ -56,7 +56,7 @@ def separate(
     *,
     asked: int | None = None,
     construction: Construction | None = None,
-    precision: Precision = FLOAT64,
+    precision: NumberSystem = FLOAT64,
 ) -> Separation:
     """Return predictions for which the scores of any two labelings differ by at least 2 tau.
 
@@ -110,7 +110,7 @@ def separate(
     return _separation(loss, n, m, tau, how, precision)
 
 
-def _hard_label(loss: InvertibleLoss, rows: int, tau: float, precision: Precision) -> Separation:
+def _hard_label(loss: InvertibleLoss, rows: int, tau: float, precision: NumberSystem) -> Separation:
     if discrete_limit(rows) < unit_of(loss, rows, tau=tau):
         raise InvalidInput(
             f"rows must be 1 and 2 tau at most 1 for {loss}: two labelings that each differ from a predicted one in "
@@ -121,7 +121,7 @@ def _hard_label(loss: InvertibleLoss, rows: int, tau: float, precision: Precisio
 
 
 def _check_bounds(
-    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: Precision
+    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: NumberSystem
 ) -> None:
     limits = labels_per_query(loss, rows, tau=tau, precision=precision)
     if asked > limits.upper_bound:
@@ -138,7 +138,7 @@ def _check_bounds(
 
 
 def _separation(
-    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: Precision
+    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: NumberSystem
 ) -> Separation:
     gap: Fraction | None = None
     for attempt in how.attempts():
@@ -160,7 +160,7 @@ def _enough(gap: Fraction | None, tau: float) -> bool:
     return gap is not None and gap >= 2 * Fraction(tau)
 
 
-def _gap(loss: InvertibleLoss, predictions: Numbers, rows: int, precision: Precision) -> Fraction | None:
+def _gap(loss: InvertibleLoss, predictions: Numbers, rows: int, precision: NumberSystem) -> Fraction | None:
     try:
         sums = gap_of_losses(loss.row_losses(predictions, precision=precision))
     except TooManyOverlaps:

@@ -14,7 +14,7 @@ from papers.score_attacks.bounds import unit_of
 from papers.score_attacks.losses import ItakuraSaito
 from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import InvertibleLoss, LossReduction, NumberSystem
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["Construction", "Digits", "PowersOfThree", "PrimeLogs", "TripledExponents"]
@@ -44,7 +44,9 @@ class Construction(ABC):
         yield self
 
     @abstractmethod
-    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(
+        self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: NumberSystem
+    ) -> Numbers:
         """Return predictions for ``asked`` of ``rows`` rows, the lightest first.
 
         Examples
@@ -94,7 +96,9 @@ class Digits(Construction):
         for bits in (50, 46, 42, 38, 34, 30, 26, 22):
             yield Digits(slack=max(self.slack, 2.0**-bits))
 
-    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(
+        self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: NumberSystem
+    ) -> Numbers:
         """Return the rows that weigh u, u K, u K^2, ...
 
         Examples
@@ -127,7 +131,9 @@ class PowersOfThree(Construction):
     array([[0.    , 2.1972]])
     """
 
-    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(
+        self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: NumberSystem
+    ) -> Numbers:
         """Return rows whose losses are minus powers of two.
 
         Examples
@@ -160,7 +166,9 @@ class TripledExponents(Construction):
     array([0.75, 0.9 ])
     """
 
-    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(
+        self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: NumberSystem
+    ) -> Numbers:
         """Return theta of Theorem 14, or 1 - theta for Itakura-Saito.
 
         Examples
@@ -201,7 +209,15 @@ class PrimeLogs(Construction):
 
     noised: ClassVar[bool] = False
 
-    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:  # noqa: ARG002
+    def predictions(
+        self,
+        loss: InvertibleLoss,
+        rows: int,
+        *,
+        asked: int,
+        tau: float,  # noqa: ARG002
+        precision: NumberSystem,
+    ) -> Numbers:
         """Return rows whose differences are ln(p)/N.
 
         Examples
@@ -218,11 +234,11 @@ class PrimeLogs(Construction):
             return loss.prediction_for(np.hstack([zeros, logs.reshape(asked, more)]), precision=precision)
 
 
-def _unit(loss: InvertibleLoss, rows: int, tau: float, precision: Precision) -> Number:
+def _unit(loss: InvertibleLoss, rows: int, tau: float, precision: NumberSystem) -> Number:
     if not 0 < tau < math.inf:
         raise InvalidInput(f"tau must be a finite number > 0, got {tau!r}")
     return precision.array(tau) * precision.array(rows if loss.reduction is LossReduction.MEAN else 1)
 
 
-def _log(value: int, precision: Precision) -> Number:
+def _log(value: int, precision: NumberSystem) -> Number:
     return precision.log(precision.array([value]))[0]

@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 
 from papers.score_attacks.losses.precision import exact_fraction
 from papers.score_attacks.separation.search import smallest_difference
-from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, NumberSystem
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["codomain_gap", "gap_of_losses"]
 
 
-def codomain_gap(loss: InvertibleLoss, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Fraction:
+def codomain_gap(loss: InvertibleLoss, predictions: ArrayLike, *, precision: NumberSystem = FLOAT64) -> Fraction:
     """Return the least difference between the scores of two different labelings, exactly.
 
     Row losses are computed in ``precision`` and from there on nothing is rounded. A row that outweighs all smaller

@@ -14,7 +14,7 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.losses import (
     ClippedCrossEntropy,
     InvertibleLoss,
-    Precision,
+    NumberSystem,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
@@ -92,7 +92,7 @@ def table_1(rows: int, *, classes: int = 3) -> list[TableRow]:
     return [_row(name, loss, published, n) for name, loss, published in _losses(classes)]
 
 
-def largest_noise(loss: InvertibleLoss, rows: int, *, precision: Precision = _EXACT) -> float:
+def largest_noise(loss: InvertibleLoss, rows: int, *, precision: NumberSystem = _EXACT) -> float:
     """Return the largest tau at which digits tell all labels of ``rows`` rows: s/(2 N K^(N-1)), s the largest step.
 
     For two labels it is R/(N 2^N); for the Mahalanobis loss, alpha/(N 2^N): Theorem 8 as it should be.

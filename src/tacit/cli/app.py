@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code or 0)
 
 
-class _Terminated(KeyboardInterrupt):
+class _EndedBySignal(KeyboardInterrupt):
     """A signal that asks the process to end, handled like Ctrl-C."""
 
     exit_code = 128 + signal.SIGTERM
@@ -161,7 +161,7 @@ class _Terminated(KeyboardInterrupt):
 
 def _handle_signals() -> None:
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise _Terminated
+        raise _EndedBySignal
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

@@ -47,7 +47,7 @@ _ISO = {  # the type of each pattern
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ColumnReading:
     """A way to read a column of text: an SQL expression, null for every value that it cannot read."""
 
     name: str
@@ -76,7 +76,7 @@ def settle_text(rows: TableView) -> TableView:
     return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}")
 
 
-def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_Reading]:
+def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_ColumnReading]:
     """Yield the readings of all values of a sample, the likeliest first."""
     stated = (value.strip() for value in values if value is not None)
     known = [value for value in stated if value.lower() not in GAP_MARKS]
@@ -85,18 +85,18 @@ def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_Reading]:
     value = _known(name)
     for pattern, kind in _ISO.items():
         if _all_match(pattern, known):
-            yield _Reading(
+            yield _ColumnReading(
                 name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {_cast_alike(value)} END AS {kind})"
             )
     for forms in _formats_of_dates(known):
         kind = "DATE" if {*forms} <= {*_DAYS} else "TIMESTAMP"
-        yield _Reading(name, f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})")
+        yield _ColumnReading(name, f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})")
     for decimal, thousands in ((".", ","), (",", ".")):
         pattern = _number(decimal, thousands)
         if _all_match(f"{pattern}|{_PLAIN}", known):
             integers = not any(decimal in one or "e" in one.lower() for one in known)
             for kind in ("BIGINT", "DOUBLE") if integers else ("DOUBLE",):
-                yield _Reading(name, _as_number(value, pattern, decimal, kind), needs_signs=True)
+                yield _ColumnReading(name, _as_number(value, pattern, decimal, kind), needs_signs=True)
 
 
 def _formats_of_dates(values: Sequence[str]) -> Iterator[list[str]]:
@@ -142,7 +142,7 @@ def _as_number(value: str, pattern: str, decimal: str, kind: str) -> str:
     )
 
 
-def _verified(rows: TableView, readings: Sequence[_Reading]) -> dict[str, str]:
+def _verified(rows: TableView, readings: Sequence[_ColumnReading]) -> dict[str, str]:
     """Return the first reading of each column that reads every value of it."""
     tests = []
     for one in readings:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from tacit.privacy.lazy import lazy_method
 from tacit.privacy.settings import Choice, about, count
 
-__all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "RowMembership"]
+__all__ = ["HELP", "AttackMethod", "CornerCanaries", "Fisher", "LearnMethod", "Linkage", "RowMembership"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class RowMembership(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Canaries(Choice):
+class CornerCanaries(Choice):
     """Distinguish records in opposite corners of the ranges, under fresh noise of the release's scale."""
 
     name: ClassVar[str] = "canaries"
@@ -47,7 +47,7 @@ class Canaries(Choice):
 
 
 LearnMethod = Fisher
-AttackMethod = Linkage | RowMembership | Canaries
+AttackMethod = Linkage | RowMembership | CornerCanaries
 
 HELP = {
     "protect": """Select a few features and release them with noise, as rows or as class totals.

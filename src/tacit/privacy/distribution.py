@@ -15,7 +15,7 @@ from itertools import count as counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.privacy.tilted import Summand, add_losses
+from tacit.privacy.tilted import LossSummand, add_losses
 
 __all__ = ["LARGEST", "LossDistribution", "compose_all", "interval_for"]
 
@@ -152,7 +152,7 @@ class LossDistribution:
             rest = self.power(count % _AT_ONCE)
             return self.power(_AT_ONCE).power(count // _AT_ONCE).compose(rest)
         one = self.on(max(self.interval, interval_for(count * self.mean_square, count=count)))
-        lower, masses, above = add_losses([Summand(one.lower, one.masses, count)])
+        lower, masses, above = add_losses([LossSummand(one.lower, one.masses, count)])
         infinity = -math.expm1(count * math.log1p(-min(one.infinity, 1 - 2.0**-53)))
         whole = LossDistribution(lower, masses, infinity + above, one.interval).trimmed()
         return whole.on(_doubled(whole.interval, span=whole._span))
@@ -270,4 +270,4 @@ def _convolve(one: LossDistribution, two: LossDistribution) -> tuple[int, NDArra
         return one.lower + two.lower, result, 0.0
     if len(a) * len(b) <= _DIRECT:
         return one.lower + two.lower, np.convolve(a, b), 0.0
-    return add_losses([Summand(one.lower, a), Summand(two.lower, b)])
+    return add_losses([LossSummand(one.lower, a), LossSummand(two.lower, b)])

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Summand", "add_losses"]
+__all__ = ["LossSummand", "add_losses"]
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _ROUNDING = 1 + 1e-11  # of exponentials and sums
 
 
 @dataclass(frozen=True, eq=False)
-class Summand:
+class LossSummand:
     """``count`` independent losses on a grid: the masses of ``lower``, ``lower + 1``, ... times the interval."""
 
     lower: int
@@ -67,7 +67,7 @@ class Summand:
         return rfft(wrapped), _transform_error(size)
 
 
-def add_losses(parts: Sequence[Summand]) -> tuple[int, Array, float]:
+def add_losses(parts: Sequence[LossSummand]) -> tuple[int, Array, float]:
     """Return where the window of the sum begins, an upper bound on each of its masses, and one on the mass above it."""
     from scipy.fft import next_fast_len
 
@@ -85,7 +85,7 @@ def add_losses(parts: Sequence[Summand]) -> tuple[int, Array, float]:
     return bottom, masses, above
 
 
-def _upper_bounds(parts: Sequence[Summand], tilt: float, bottom: int, top: int, size: int) -> Array:
+def _upper_bounds(parts: Sequence[LossSummand], tilt: float, bottom: int, top: int, size: int) -> Array:
     from scipy.fft import irfft
 
     product = np.ones(size // 2 + 1, dtype=np.complex128)
@@ -110,15 +110,15 @@ def _transform_error(size: int) -> float:
     return 16 * _UNIT * math.log2(2 * size)
 
 
-def _log_moment(parts: Sequence[Summand], tilt: float) -> float:
+def _log_moment(parts: Sequence[LossSummand], tilt: float) -> float:
     return sum(part.count * part.log_moment(tilt) for part in parts)
 
 
-def _mirrored(parts: Sequence[Summand]) -> list[Summand]:
-    return [Summand(-(part.lower + len(part.masses) - 1), part.masses[::-1], part.count) for part in parts]
+def _mirrored(parts: Sequence[LossSummand]) -> list[LossSummand]:
+    return [LossSummand(-(part.lower + len(part.masses) - 1), part.masses[::-1], part.count) for part in parts]
 
 
-def _top(parts: Sequence[Summand], moments: dict[float, float], *, at: float = _TOP) -> tuple[int, float]:
+def _top(parts: Sequence[LossSummand], moments: dict[float, float], *, at: float = _TOP) -> tuple[int, float]:
     """The last point that the window needs, by Chernoff's bound, and the most mass above it."""
     most = sum(part.count * int(part.places[-1]) for part in parts)
     reach = math.ceil(min((moment + at) / tilt for tilt, moment in moments.items()))

@@ -23,7 +23,7 @@ _LETTER, _CLEAR = 6.5, 12.0  # the width of a letter, and how far a curve stays 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Series:
+class _ChartSeries:
     """Values against epsilon, with an interval each; ``lines`` are levels with their names."""
 
     epsilons: tuple[float, ...]
@@ -47,7 +47,7 @@ def draw_leak(curve: Sequence[Finding], *, planned: float | None = None) -> Mark
     points = [point for point in _ordered(curve) if point.leak.changes]
     worst = [point.leak.changes[0] for point in points]
     limits = {point.limit: "limit" for point in points}
-    series = _Series(
+    series = _ChartSeries(
         epsilons=tuple(point.epsilon or 0.0 for point in points),
         middle=tuple(change.odds for change in worst),
         low=tuple(change.odds_interval.low for change in worst),
@@ -71,7 +71,7 @@ def draw_utility(curve: Sequence[Finding], *, planned: float | None = None) -> M
     # halves are drawn again for every point: the two lines are means over the points
     lines = [] if not uses else [(_mean([use.unprotected for use in uses]), "private data")]
     lines += [] if not uses else [(_mean([use.blind for use in uses]), "no data")]
-    series = _Series(
+    series = _ChartSeries(
         epsilons=tuple(point.epsilon or 0.0 for point in points),
         middle=tuple(use.protected for use in uses),
         low=tuple(use.interval.low for use in uses),
@@ -95,7 +95,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _draw(series: _Series, scale: AxisRange, shown: Callable[[float], str], label: str) -> Markup:
+def _draw(series: _ChartSeries, scale: AxisRange, shown: Callable[[float], str], label: str) -> Markup:
     right, count = _WIDTH - _RIGHT, len(series.epsilons)
     x = [_LEFT + 12 + k * (right - _LEFT - 24) / max(count - 1, 1) for k in range(count)]
 
@@ -121,7 +121,7 @@ def _draw(series: _Series, scale: AxisRange, shown: Callable[[float], str], labe
     return picture(drawn, width=_WIDTH, height=_HEIGHT, words=label)
 
 
-def _dot(series: _Series, number: int, x: float, y: float) -> str:
+def _dot(series: _ChartSeries, number: int, x: float, y: float) -> str:
     """A point of the curve; that of the planned release has a ring."""
     dot = f'<circle class="dot {series.kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>'
     if f"{series.epsilons[number]:g}" != f"{series.planned or 0:g}":

@@ -26,7 +26,7 @@ _TONES = {Permission.NO: "no", Permission.UNKNOWN: "unknown", Permission.YES: "y
 _DARKEST = 0.5  # of a cell: more would drown its number
 
 
-class _Heat(NamedTuple):
+class _HeatMap(NamedTuple):
     epsilons: tuple[float, ...]
     rows: tuple[tuple[str, tuple[Finding | None, ...]], ...]
 
@@ -142,13 +142,13 @@ def _short(found: CheckedGuarantee) -> str:
     return f"{found.answer.capitalize()}: {found.state}{', but no utility' if _idle(found) else ''}"
 
 
-def _heat(curve: Sequence[Finding]) -> _Heat | None:
+def _heat(curve: Sequence[Finding]) -> _HeatMap | None:
     # by epsilon as printed: a third of an epsilon, three times, is not the same float
     found = {(point.curve, float(f"{point.epsilon or 0.0:g}")): point for point in curve}
     epsilons = tuple(sorted({epsilon for _, epsilon in found}))
     names = dict.fromkeys(point.curve for point in curve)
     rows = tuple((name, tuple(found.get((name, epsilon)) for epsilon in epsilons)) for name in names)
-    return _Heat(epsilons=epsilons, rows=rows) if rows else None
+    return _HeatMap(epsilons=epsilons, rows=rows) if rows else None
 
 
 def _shade(cell: Finding | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.metrics import Measurement, Metric
+from tacit.scores.metrics import Metric, UnreleasedScore
 from tacit.server.host_files import FeatureRows, PrivateLabels
 from tacit.server.rules import Rules
 
@@ -76,7 +76,7 @@ class CompetitionBoard:
         ordered[rows] = given
         return ordered
 
-    def measure(self, predictions: NDArray[np.float64], *, final: bool = False) -> Measurement:
+    def measure(self, predictions: NDArray[np.float64], *, final: bool = False) -> UnreleasedScore:
         """Return the exact score, hidden, on the public rows, or for the final ranking on the private ones."""
         rows = ~self.labels.public_rows if final else self.labels.public_rows
         return self.metric.measure(self.labels.codes[rows], predictions[rows])

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from tacit.privacy.errors import BudgetExceeded
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
-from tacit.scores.metrics import Measurement
+from tacit.scores.metrics import UnreleasedScore
 from tacit.scores.policies import Answer
 from tacit.server.board import CompetitionBoard, stored
 from tacit.server.database import ServerDatabase
@@ -45,7 +45,7 @@ class Submission:
     fresh: bool
     digest: str
     predictions: NDArray[np.float64] = field(repr=False)
-    measurement: Measurement
+    measurement: UnreleasedScore
     board: CompetitionBoard
     answer: Future[ScoredSubmission] = field(default_factory=Future, repr=False)
 

@@ -75,7 +75,7 @@ def attack(
         effort=SearchLimits(variables=chosen.limit),
         progress=progress or (lambda _done, _all: None),
     )
-    outsider = _Outsider(release=released, used=used, known=known, before=before, rng=rng)
+    outsider = _BagsAttacker(release=released, used=used, known=known, before=before, rng=rng)
     guesses = outsider.guesses(fixed)
     leak = _count_determined(fixed, level) if guesses is None or known is None else guesses.leak(known, level=level)
     return replace(
@@ -89,7 +89,7 @@ def attack(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Outsider:
+class _BagsAttacker:
     """The attacker: its rows, and its beliefs before the release."""
 
     release: Release

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.core import CoreModel
 from tacit.bags.learners.crosses import CrossSolver, Lbfgs
-from tacit.bags.learners.evaluation import Calibration, Predictor
+from tacit.bags.learners.evaluation import BagPredictor, Calibration
 from tacit.bags.learners.parts import FeatureCross, ModelPart, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.training import AdditiveFit, BatchTraining
@@ -31,7 +31,7 @@ __all__ = ["AdditiveModel"]
 Floats = NDArray[np.float64]
 
 
-class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
+class AdditiveModel(BagPredictor, BaseEstimator):  # type: ignore[misc]
     """f(x) = w_0 + sum_j f_j(x), each part on some columns, trained from bag totals of T(y).
 
     For a semilinear loss b(f) - T(y)'f the sum of row gradients needs, for each part, only the totals of T(y) over

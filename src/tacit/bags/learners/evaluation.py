@@ -16,7 +16,7 @@ from tacit.leak.number_performance import NumberPerformance, judge_numbers
 from tacit.leak.performance import ClassPerformance, judge_classes
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Calibration", "Predictor"]
+__all__ = ["BagPredictor", "Calibration"]
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Calibration:
         )
 
 
-class Predictor(ABC):
+class BagPredictor(ABC):
     """A fitted loss, and f of rows; the rest follows."""
 
     loss_: SemilinearLoss

@@ -15,7 +15,7 @@ from tacit.bags.learners.parts import BoostedTrees
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.partition import KeyColumn
 
-__all__ = ["ColumnCodes", "Forest", "ForestGrower", "GrownTree"]
+__all__ = ["ColumnCodes", "ForestGrower", "GrownForest", "GrownTree"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class GrownTree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forest:
+class GrownForest:
     """The trees of one part, and how rows are read for them."""
 
     columns: tuple[ColumnCodes, ...]
@@ -111,9 +111,9 @@ class ForestGrower:
         self.trees.append(GrownTree(orders=orders, splits=splits, steps=steps))
         return np.asarray(steps[leaf])
 
-    def forest(self, *, targets: int) -> Forest:
+    def forest(self, *, targets: int) -> GrownForest:
         """Return the trees that were grown."""
-        return Forest(columns=self.columns, trees=tuple(self.trees), targets=targets)
+        return GrownForest(columns=self.columns, trees=tuple(self.trees), targets=targets)
 
 
 def _order(column: ColumnCodes, code: Ints, rows: Floats, gradient: Floats) -> Floats:

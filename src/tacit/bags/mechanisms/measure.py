@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.bags.losses import SemilinearLoss
 from tacit.data.queries import SqlColumn, float_literal
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.noise import Grid
+from tacit.privacy.noise import NoiseGrid
 
 __all__ = ["GridStatistic", "public_grid"]
 
@@ -27,7 +27,7 @@ class GridStatistic:
 
     loss: SemilinearLoss  # the loss whose T(y) is added up
     # a step that is a power of two, so that every engine rounds alike; None leaves T(y) unchanged
-    grid: Grid | None = None
+    grid: NoiseGrid | None = None
 
     def __post_init__(self) -> None:
         step = Fraction(1) if self.grid is None else self.grid.step
@@ -100,10 +100,10 @@ class GridStatistic:
         return self.grid.snap(lower), self.grid.snap(upper)
 
 
-def public_grid(loss: SemilinearLoss) -> Grid:
+def public_grid(loss: SemilinearLoss) -> NoiseGrid:
     """Return the grid for a loss where none is declared: 1 for classes, else about 1/1000 of the declared range."""
     if loss.of_classes:
-        return Grid(step=Fraction(1))
+        return NoiseGrid(step=Fraction(1))
     _ = loss.l1
     lower, upper = loss.bounds
-    return Grid(step=Fraction(2) ** math.floor(math.log2(float((upper - lower).max()) / _FINE)))
+    return NoiseGrid(step=Fraction(2) ** math.floor(math.log2(float((upper - lower).max()) / _FINE)))

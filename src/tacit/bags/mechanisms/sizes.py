@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Regrouping", "SizeRule"]
+__all__ = ["BagRegrouping", "SizeRule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Regrouping:
+class BagRegrouping:
     """Where each bag goes: its new number, or -1 where it is left out."""
 
     target: NDArray[np.int64]  # one number per bag
@@ -72,20 +72,20 @@ class SizeRule:
     def __post_init__(self) -> None:
         check_count(self.least, name="least")
 
-    def regroup(self, counts: NDArray[np.generic]) -> Regrouping:
+    def regroup(self, counts: NDArray[np.generic]) -> BagRegrouping:
         """Return where each bag goes."""
         sizes = np.asarray(counts, dtype=np.float64)
         small = sizes < self.least
         if self.least == 1 or not small.any():
-            return Regrouping(target=np.arange(len(sizes)), bags=len(sizes))
+            return BagRegrouping(target=np.arange(len(sizes)), bags=len(sizes))
         if self.small == "drop":
-            return Regrouping(target=np.where(small, -1, np.cumsum(~small) - 1), bags=int((~small).sum()))
+            return BagRegrouping(target=np.where(small, -1, np.cumsum(~small) - 1), bags=int((~small).sum()))
         for bag in np.argsort(np.where(small, np.inf, sizes), kind="stable"):
             if sizes[small].sum() >= self.least or small.all():
                 break
             small[bag] = True
         other = int((~small).sum())
-        return Regrouping(target=np.where(small, other, np.cumsum(~small) - 1), bags=other + 1, other=other)
+        return BagRegrouping(target=np.where(small, other, np.cumsum(~small) - 1), bags=other + 1, other=other)
 
     def check(self, counts: NDArray[np.generic]) -> None:
         """Raise if public counts leave no bag of the least size."""

@@ -16,7 +16,7 @@ from tacit.bags.mechanisms.domain import fill_domain
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery
-from tacit.bags.mechanisms.sizes import Regrouping, SizeRule
+from tacit.bags.mechanisms.sizes import BagRegrouping, SizeRule
 from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
@@ -140,7 +140,7 @@ def _calibrate(noise: TotalsNoise, queries: tuple[TotalsQuery, ...], unit: Unit)
     return noise.calibrate(queries, unit=unit)
 
 
-def _with_rest(sizes: SizeRule, counts: NDArray[Any]) -> Regrouping:
+def _with_rest(sizes: SizeRule, counts: NDArray[Any]) -> BagRegrouping:
     """Regroup, with the domain's last bag, of undeclared keys, always among the merged ones."""
     plan = sizes.regroup(counts[:-1])
     if plan.other is not None:
@@ -148,14 +148,16 @@ def _with_rest(sizes: SizeRule, counts: NDArray[Any]) -> Regrouping:
     return replace(plan, target=np.append(plan.target, plan.bags), bags=plan.bags + 1, other=plan.bags)
 
 
-def _partition(grouped: GroupedRows, plan: Regrouping, counts: NDArray[Any], totals: NDArray[np.float64]) -> Partition:
+def _partition(
+    grouped: GroupedRows, plan: BagRegrouping, counts: NDArray[Any], totals: NDArray[np.float64]
+) -> Partition:
     keys = grouped.keys if plan.bags == len(grouped.counts) and plan.other is None else _keys(grouped.keys, plan)
     return Partition(
         features=grouped.features, keys=keys, counts=counts, totals=totals, other=plan.other, dropped=plan.dropped
     )
 
 
-def _keys(keys: pa.Table, plan: Regrouping) -> pa.Table:
+def _keys(keys: pa.Table, plan: BagRegrouping) -> pa.Table:
     kept = keys.take(pa.array(plan.kept))
     if plan.other is None:
         return kept

@@ -38,9 +38,9 @@ def attack(
     truth
         For linkage and membership: the protected table, its rows in the order of the release.
     method
-        ``Linkage()``, ``RowMembership()`` or ``Canaries()``. Default: membership with ``data``, linkage with ``truth``
-        alone, canaries with neither, for class totals, which have no rows to attack, and where rows of persons were
-        left out, so that the order of ``truth`` is not the release's.
+        ``Linkage()``, ``RowMembership()`` or ``CornerCanaries()``. Default: membership with ``data``, linkage with
+        ``truth`` alone, canaries with neither, for class totals, which have no rows to attack, and where rows of
+        persons were left out, so that the order of ``truth`` is not the release's.
     """
     target = AttackedFeatures(
         release=Release.open(release), data=data, truth=truth, level=level, rng=rng or system_rng(), progress=progress

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.features.methods import AttackMethod, Canaries, Linkage, RowMembership
+from tacit.features.methods import AttackMethod, CornerCanaries, Linkage, RowMembership
 from tacit.features.releases.outside_table import read_features
 from tacit.features.releases.release import Release
 from tacit.privacy.edge import Progress
@@ -30,10 +30,10 @@ class AttackedFeatures:
     def default_method(self) -> AttackMethod:
         """Return the method for what is given; totals, and rows out of order, have canaries alone."""
         if self.release.rows is None or (self.data is None and self.truth is None):
-            return Canaries()
+            return CornerCanaries()
         if self.data is not None:
             return RowMembership()
-        return Linkage() if self.release.plan.person is None else Canaries()
+        return Linkage() if self.release.plan.person is None else CornerCanaries()
 
     def read(self, name: str) -> NDArray[np.float64]:
         """Return the released features of the rows of ``data`` or ``truth``."""

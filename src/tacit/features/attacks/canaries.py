@@ -8,13 +8,13 @@ import numpy as np
 
 from tacit.features.attacks.attacked_features import AttackedFeatures
 from tacit.features.mechanisms.selected import BoundMechanism
-from tacit.features.methods import Canaries
+from tacit.features.methods import CornerCanaries
 from tacit.leak import EpsilonBound, FixedThreshold, Leak, gaussian_epsilon, leak_from_scores, mu_from_rates
 
 __all__ = ["canary_leak", "distinguish_canaries"]
 
 
-def distinguish_canaries(method: Canaries, target: AttackedFeatures) -> Leak:
+def distinguish_canaries(method: CornerCanaries, target: AttackedFeatures) -> Leak:
     """Distinguish records in opposite corners under fresh noise of the release's scale."""
     release = target.release
     leak = canary_leak(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.data.classes import Classes
 from tacit.labels.attacks.learn_prior import learn_prior
 from tacit.labels.attacks.order import with_order
-from tacit.labels.mechanisms.evidence import Evidence
+from tacit.labels.mechanisms.evidence import ReleasedEvidence
 from tacit.labels.mechanisms.finite import check_prior
 from tacit.labels.mechanisms.values import Coding
 from tacit.labels.releases.release import Release
@@ -142,7 +142,7 @@ def guess_labels_in_order(release: Release, guesses: LabelGuesses) -> LabelGuess
     return None if prior is None else replace(guesses, beliefs=bayes_posterior(evidence.likelihood, prior=prior))
 
 
-def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGuesses:
+def _guesses(evidence: ReleasedEvidence, prior: ArrayLike, release: Release) -> LabelGuesses:
     rows = _rows_of(prior, like=evidence.likelihood)
     return LabelGuesses(
         beliefs=bayes_posterior(evidence.likelihood, prior=rows),

@@ -16,7 +16,7 @@ from tacit.labels.fitting.expect import balance, calibrate, expect_outside, post
 from tacit.labels.fitting.likelihood import NoSignalWarning
 from tacit.labels.fitting.model import cross_fit, fresh_copy
 from tacit.labels.fitting.shares import unfold
-from tacit.labels.mechanisms.evidence import Evidence
+from tacit.labels.mechanisms.evidence import ReleasedEvidence
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
@@ -32,7 +32,14 @@ _CELLS, _LEAST_ROWS = 1_000_000, 500  # of the rows that two numbers are chosen 
 _CHANCE = 2.0  # log-likelihood; half a chi-squared of two degrees of freedom is above it in 14% of draws
 
 
-def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rng: np.random.Generator) -> Array:  # noqa: ANN401
+def learn_prior(
+    evidence: ReleasedEvidence,
+    features: Any,  # noqa: ANN401
+    *,
+    model: Any,  # noqa: ANN401
+    folds: int,
+    rng: np.random.Generator,
+) -> Array:
     """Return P(label | x) for every row, from a model that has not seen that row's released label.
 
     A model with ``fit_likelihoods`` maximizes the likelihood of the released labels, whatever the mechanism. Any other

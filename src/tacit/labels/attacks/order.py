@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from tacit.labels.attacks.learn_prior import weigh
-from tacit.labels.mechanisms.evidence import Evidence
+from tacit.labels.mechanisms.evidence import ReleasedEvidence
 
 __all__ = ["with_order"]
 
@@ -20,7 +20,7 @@ _LEAST_SHARE = 1e-3  # of a class nearby: an estimate of none is no proof
 _CHANCE = 8.0  # nats that the best of these reaches may gain by chance
 
 
-def with_order(evidence: Evidence, prior: Array) -> Array | None:
+def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
     """Return P(label) of each row from the labels released for its neighbors too; None where the order says nothing.
 
     The class shares near a row are a weighted mean of unbiased estimates of its neighbors' labels, the row's own left

@@ -38,7 +38,7 @@ from tacit.labels.learners.terms import (
     row_weights,
     without_payment,
 )
-from tacit.labels.learners.training import Training, TrainingResult
+from tacit.labels.learners.training import LabelTraining, TrainingResult
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
 from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
@@ -313,8 +313,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if check is not None:
             check(self._base(), X, mechanism=mechanism, classes=classes)
 
-    def _training(self, classes: Sequence[Any]) -> Training:
-        return Training(
+    def _training(self, classes: Sequence[Any]) -> LabelTraining:
+        return LabelTraining(
             estimator=self._base(),
             denoise=self.denoise,
             retrain=self.retrain,

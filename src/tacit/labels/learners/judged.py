@@ -50,7 +50,7 @@ def judge_training(
         return JudgedTraining(denoise=ForwardCorrection(), retrain=None)
     order = rng.permutation(len(noisy.given))
     held, kept = order[::_HELD], np.sort(np.setdiff1d(order, order[::_HELD]))
-    judge = _Judge(_safe_indexing(X, held), noisy.take(held))
+    judge = _HeldOutJudge(_safe_indexing(X, held), noisy.take(held))
     rows, seen = _safe_indexing(X, kept), noisy.take(kept)
     tried: list[tuple[float, JudgedTraining]] = []
     rule = SkipIfCollapsed()
@@ -81,7 +81,7 @@ def _train_again(
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _HeldOutJudge:
     X: Any
     noisy: NoisyLabels
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data.classes import Classes
-from tacit.labels.mechanisms.evidence import Evidence
+from tacit.labels.mechanisms.evidence import ReleasedEvidence
 from tacit.labels.releases.release import ROWS, Release
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.releases import TableMember
@@ -87,7 +87,7 @@ class RandomizedLabels:
     True
     """
 
-    evidence: Evidence
+    evidence: ReleasedEvidence
     guarantee: AnyGuarantee
 
     @classmethod
@@ -104,7 +104,7 @@ class RandomizedLabels:
         coding = Classes.of(labels, declared=classes)
         outputs = np.asarray(mechanism.randomize(coding.encode(labels), rng=rng))
         likelihood = np.asarray(mechanism.likelihood(outputs), dtype=np.float64)
-        evidence = Evidence(classes=coding.values, likelihood=likelihood, outputs=outputs, prior=None)
+        evidence = ReleasedEvidence(classes=coding.values, likelihood=likelihood, outputs=outputs, prior=None)
         return cls(evidence=evidence, guarantee=guarantee)
 
     @property

@@ -21,7 +21,7 @@ from tacit.labels.learners.forgotten import warn_if_forgotten
 from tacit.labels.learners.judged import JudgedTraining, judge_training
 from tacit.labels.learners.retrain import RetrainingRule, SkipIfCollapsed
 
-__all__ = ["Training", "TrainingResult"]
+__all__ = ["LabelTraining", "TrainingResult"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,7 +36,7 @@ class TrainingResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Training:
+class LabelTraining:
     """What to train and how; ``denoise`` and ``retrain`` None choose by estimator and held-out released labels."""
 
     estimator: Any

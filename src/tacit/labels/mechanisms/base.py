@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.evidence import ReleasedEvidence
     from tacit.labels.mechanisms.staged import StageLearner
     from tacit.privacy.guarantee import Guarantee
 
@@ -160,7 +160,7 @@ class LabelMechanism(Choice):
         """Return the transition matrix: row y has the probability of each output when the label is y."""
         raise NotImplementedError
 
-    def evidence(self, rows: pa.Table) -> Evidence:
+    def evidence(self, rows: pa.Table) -> ReleasedEvidence:
         """Return the likelihood of released rows under each label."""
         from tacit.labels.mechanisms.evidence import evidence_of_classes
 

@@ -15,7 +15,7 @@ from tacit.data.classes import MISSING, Classes
 from tacit.labels.fitting.shares import likeliest_shares, shares_of_outputs, uniform_channel
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Evidence", "LabelChannel", "evidence_of_classes", "evidence_of_numbers", "spread"]
+__all__ = ["LabelChannel", "ReleasedEvidence", "evidence_of_classes", "evidence_of_numbers", "spread"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -35,7 +35,7 @@ class LabelChannel:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Evidence:
+class ReleasedEvidence:
     """How likely each row's released value is under each true label."""
 
     classes: tuple[Any, ...]  # the labels that the columns of ``likelihood`` represent
@@ -88,7 +88,7 @@ class Evidence:
 
 def evidence_of_classes(
     classes: Classes, column: pa.ChunkedArray, *, transition: Array, prior: Array | None
-) -> Evidence:
+) -> ReleasedEvidence:
     """Return the likelihood of each released class."""
     channel = LabelChannel(outputs=classes.encode(column), transition=transition)
     return _of_channel(channel, classes.values, prior)
@@ -96,7 +96,7 @@ def evidence_of_classes(
 
 def evidence_of_numbers(
     column: pa.ChunkedArray, *, outputs: Array, values: Array, transition: Array, prior: Array
-) -> Evidence:
+) -> ReleasedEvidence:
     """Return the likelihood of each released number."""
     codes = pc.index_in(column, value_set=pa.array(outputs, pa.float64()))
     unknown = column.filter(pc.and_(codes.is_null(), column.is_valid()))
@@ -109,10 +109,12 @@ def evidence_of_numbers(
     return _of_channel(channel, tuple(values.tolist()), prior)
 
 
-def _of_channel(channel: LabelChannel, classes: tuple[Any, ...], prior: Array | None) -> Evidence:
+def _of_channel(channel: LabelChannel, classes: tuple[Any, ...], prior: Array | None) -> ReleasedEvidence:
     present = channel.outputs != MISSING
     likelihood = spread(channel.transition.T[channel.outputs[present]], present)
-    return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)
+    return ReleasedEvidence(
+        classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel
+    )
 
 
 def spread(likelihood: Array, present: NDArray[np.bool_]) -> Array:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike, NDArray
 
-    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.evidence import ReleasedEvidence
     from tacit.privacy.noise import DiscreteLaplace
 
 __all__ = ["LaplaceOneHot"]
@@ -78,18 +78,18 @@ class LaplaceOneHot(LabelMechanism):
         scale = float(self.noise.scale) / _ONE
         return np.asarray((np.abs(rows) - np.abs(rows - 1)) / scale)
 
-    def evidence(self, rows: pa.Table) -> Evidence:
+    def evidence(self, rows: pa.Table) -> ReleasedEvidence:
         """Return the likelihood of each noisy row."""
         import numpy as np
 
         from tacit.data.classes import MISSING
-        from tacit.labels.mechanisms.evidence import Evidence, spread
+        from tacit.labels.mechanisms.evidence import ReleasedEvidence, spread
 
         present, seen = ~np.asarray(rows[LABEL].is_null()), rows[LABEL].drop_null()
         drawn = np.asarray(seen.combine_chunks().flatten(), dtype=np.float64).reshape(len(seen), -1)
         log = self.log_likelihood(drawn)
         likelihood = spread(np.exp(log - log.max(axis=1, keepdims=True)), present)
-        return Evidence(
+        return ReleasedEvidence(
             classes=self.classes.values,
             likelihood=likelihood,
             outputs=np.where(present, likelihood.argmax(axis=1), MISSING),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.evidence import ReleasedEvidence
 
 __all__ = ["NumberMechanism"]
 
@@ -70,7 +70,7 @@ class NumberMechanism(LabelMechanism):
 
         return pa.array(self.outputs[self.randomize(codes, rng=rng)])
 
-    def evidence(self, rows: pa.Table) -> Evidence:
+    def evidence(self, rows: pa.Table) -> ReleasedEvidence:
         """Return the likelihood of each released number."""
         from tacit.labels.mechanisms.evidence import evidence_of_numbers
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.evidence import ReleasedEvidence
 
 __all__ = ["PRIOR", "STAGE", "StageLearner", "StagedResponse"]
 
@@ -136,12 +136,12 @@ class StagedResponse(LabelMechanism):
         shape, missing = (rows, self.K), np.full(rows, MISSING)
         return _DrawnStages(missing, np.zeros(shape), missing.copy(), np.full(shape, np.nan, dtype=np.float32))
 
-    def evidence(self, rows: pa.Table) -> Evidence:
+    def evidence(self, rows: pa.Table) -> ReleasedEvidence:
         """Return the evidence of the first stage, and that of each later row under its own prior."""
         import numpy as np
         import pyarrow as pa
 
-        from tacit.labels.mechanisms.evidence import Evidence
+        from tacit.labels.mechanisms.evidence import ReleasedEvidence
 
         later = np.asarray(rows[PRIOR].is_valid())
         first = self.first.evidence(rows.filter(pa.array(~later)))
@@ -152,7 +152,7 @@ class StagedResponse(LabelMechanism):
             own = _row_priors(rows[PRIOR].drop_null())
             likelihood[later] = PriorRandomizedResponse(epsilon=self.epsilon, prior=own).likelihood(outputs[later])
             prior[later] = own
-        return Evidence(classes=self.classes.values, likelihood=likelihood, outputs=outputs, prior=prior)
+        return ReleasedEvidence(classes=self.classes.values, likelihood=likelihood, outputs=outputs, prior=prior)
 
 
 def _prior_column(prior: NDArray[np.float32]) -> pa.Array:

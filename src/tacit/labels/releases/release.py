@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tacit.labels.mechanisms import LabelMechanism
-    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.evidence import ReleasedEvidence
     from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["PERSON_SEED", "ROWS", "Release"]
@@ -87,7 +87,7 @@ class Release(releases.Release):
         return plan.mechanism.rebuild(self.settled, epsilon=plan.epsilon or 0.0, prior=plan.prior)
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> ReleasedEvidence:
         """The likelihood of each row under each label."""
         if self.labels.null_count == self.rows:
             raise InvalidRelease("must have at least one label, got only missing ones", field="release")

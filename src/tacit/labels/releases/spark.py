@@ -94,7 +94,7 @@ class SparkSource:
 
     def _run(self, columns: Sequence[str], work: Work, *, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield what ``work`` makes of the partitions, in their order, one batch in the driver at a time."""
-        sent = _select(self.frame, columns).mapInArrow(_Serialized(work), _IPC)
+        sent = _select(self.frame, columns).mapInArrow(_SerializedBatches(work), _IPC)
         try:
             for row in sent.toLocalIterator(prefetchPartitions=True):
                 yield pa.ipc.open_stream(row[0]).read_next_batch().rename_columns(names)
@@ -135,7 +135,7 @@ class _RandomizePartition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Serialized:
+class _SerializedBatches:
     """Runs on a worker: its batches as bytes, one row each, so that the driver can take them one at a time."""
 
     work: Work

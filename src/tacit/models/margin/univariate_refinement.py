@@ -42,7 +42,7 @@ class LeastNorm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Neurons:
+class _GroupedNeurons:
     """Which neurons there are: sign of v, unit direction, the points each is on at, and whether it sits at a kink."""
 
     signs: Floats
@@ -129,14 +129,14 @@ def _beside(kind: _NeuronKind, found: dict[_NeuronKind, Floats]) -> _NeuronKind 
     return next((other for other in near if other in found), None)
 
 
-def _neurons(x: Floats, found: dict[_NeuronKind, Floats]) -> _Neurons:
+def _neurons(x: Floats, found: dict[_NeuronKind, Floats]) -> _GroupedNeurons:
     kinds, totals = list(found), np.array(list(found.values()))
     masses = np.linalg.norm(totals, axis=1)
     at_kink = np.array([kind.kink is not None for kind in kinds])
     at = x[[kind.kink or 0 for kind in kinds]]
     across = np.column_stack([np.ones_like(at), -at]) / np.hypot(at, 1)[:, None]
     turned = across * np.sign((across * totals).sum(axis=1))[:, None]
-    return _Neurons(
+    return _GroupedNeurons(
         signs=np.array([float(kind.sign) for kind in kinds]),
         rays=np.where(at_kink[:, None], turned, totals / masses[:, None]),
         masses=masses,
@@ -145,7 +145,7 @@ def _neurons(x: Floats, found: dict[_NeuronKind, Floats]) -> _Neurons:
     )
 
 
-def _newton(Z: Floats, neurons: _Neurons, lam: Floats) -> tuple[Floats, Floats]:
+def _newton(Z: Floats, neurons: _GroupedNeurons, lam: Floats) -> tuple[Floats, Floats]:
     """Solve |c_j| = 1 (at a kink: sign_j g(u_j) = 1) and y_i Phi(x_i) = 1 for the multipliers and the masses.
 
     c_j = sum_i l_i y_i s_ij (x_i, 1). Where the answer is not unique, the least step keeps near the given one.
@@ -174,7 +174,7 @@ def _newton(Z: Floats, neurons: _Neurons, lam: Floats) -> tuple[Floats, Floats]:
     return lam, a
 
 
-def _slopes(Z: Floats, neurons: _Neurons, lam: Floats) -> tuple[Floats, Floats]:
+def _slopes(Z: Floats, neurons: _GroupedNeurons, lam: Floats) -> tuple[Floats, Floats]:
     """Return sign_j u_j (c_j off kinks), and M_ji = y_i times the output of neuron j of mass 1 at x_i."""
     c = np.where(neurons.at_kink[:, None], neurons.signs[:, None] * neurons.rays, (neurons.on * lam) @ Z)
     return c, neurons.on * (c @ Z.T)

@@ -47,7 +47,7 @@ def group_distribution(one: LossDistribution, *, rows: int) -> LossDistribution:
 def _chain(first: LossDistribution, then: LossDistribution) -> LossDistribution:
     """One pair after the other: the bound at every point of the grid, at the best point of the grid between."""
     h = max(first.interval, then.interval)
-    near, far = _Tails(first.on(h)), _Tails(then.on(h))
+    near, far = _LossTails(first.on(h)), _LossTails(then.on(h))
     lower = max(near.lower + far.lower, -round(LARGEST / h))
     upper = min(near.upper + far.upper, round(LARGEST / h))
     if lower > upper:  # every loss counts as infinite
@@ -58,7 +58,7 @@ def _chain(first: LossDistribution, then: LossDistribution) -> LossDistribution:
     return _dominating(points, np.minimum(deltas, 1.0), h)
 
 
-class _Tails:
+class _LossTails:
     """P(loss > a) and Q(loss > a) of a pair, at every grid point a."""
 
     def __init__(self, pair: LossDistribution) -> None:
@@ -78,7 +78,7 @@ class _Tails:
         return np.asarray(np.maximum(self.p(points) - np.exp(points * self._interval) * self.q(points), 0.0))
 
 
-def _best_between(points: NDArray[np.int64], near: _Tails, far: _Tails) -> NDArray[np.int64]:
+def _best_between(points: NDArray[np.int64], near: _LossTails, far: _LossTails) -> NDArray[np.int64]:
     """The first a at which Q(loss > a) of the first pair is at most P(loss > epsilon - a) of the second.
 
     In x = e^a the bound is convex, and its derivative is their difference, so a minimum lies there.

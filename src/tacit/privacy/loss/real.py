@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.privacy.distribution import LossDistribution, interval_for
 from tacit.privacy.loss.base import DistributionPrice
-from tacit.privacy.loss.bells import REACH, Bells, on_cells, revealed
+from tacit.privacy.loss.gaussian_mixture import REACH, GaussianMixture, on_cells, revealed
 from tacit.privacy.rounding import check_epsilon
 
 __all__ = ["HIDES_NOTHING", "GaussianLoss"]
@@ -59,5 +59,9 @@ class GaussianLoss(DistributionPrice):
         lower = math.floor((mu**2 / 2 - REACH * mu) / h)
         grid = np.asarray(np.arange(lower, math.ceil((mu**2 / 2 + REACH * mu) / h) + 1) * h, dtype=np.float64)
         return on_cells(
-            lower, grid / mu + mu / 2, P=Bells(weights=(1.0,), means=(mu,)), Q=Bells(weights=(1.0,), means=(0.0,)), h=h
+            lower,
+            grid / mu + mu / 2,
+            P=GaussianMixture(weights=(1.0,), means=(mu,)),
+            Q=GaussianMixture(weights=(1.0,), means=(0.0,)),
+            h=h,
         )

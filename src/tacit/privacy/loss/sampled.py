@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.privacy.distribution import LARGEST, LossDistribution, interval_for
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import DistributionPrice
-from tacit.privacy.loss.bells import REACH, Bells, on_cells, revealed
+from tacit.privacy.loss.gaussian_mixture import REACH, GaussianMixture, on_cells, revealed
 from tacit.privacy.loss.group import group_distribution
 from tacit.privacy.loss.real import HIDES_NOTHING
 from tacit.privacy.rounding import check_count, check_epsilon
@@ -82,8 +82,8 @@ def sampled_step(
     """
     if noise < HIDES_NOTHING:
         return [revealed(rate)] * (1 if relation == "REPLACE_ONE" else 2)
-    step = _Step(mu=1 / noise, rate=rate)
-    plain = Bells(weights=(1.0,), means=(0.0,))
+    step = _SampledStep(mu=1 / noise, rate=rate)
+    plain = GaussianMixture(weights=(1.0,), means=(0.0,))
     drawn, opposite = step.mixture(step.mu), step.mixture(-step.mu)
     if relation == "REPLACE_ONE":
         return [_step_on_grid(step.replaced, step.output_of_replaced, drawn, opposite, steps=steps, rows=rows)]
@@ -94,14 +94,14 @@ def sampled_step(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _SampledStep:
     """Outputs x in units of the noise: a row that is drawn moves them by ``mu``."""
 
     mu: float
     rate: float
 
-    def mixture(self, mean: float) -> Bells:
-        return Bells(weights=(1 - self.rate, self.rate), means=(0.0, mean))
+    def mixture(self, mean: float) -> GaussianMixture:
+        return GaussianMixture(weights=(1 - self.rate, self.rate), means=(0.0, mean))
 
     def removed(self, x: Array) -> Array:
         """The loss log(1 - q + q e^(mu x - mu^2/2)) of an output with the row against without."""
@@ -139,8 +139,8 @@ class _Step:
 def _step_on_grid(
     loss_of: Callable[[Array], Array],
     output_of: Callable[[Array], Array],
-    P: Bells,
-    Q: Bells,
+    P: GaussianMixture,
+    Q: GaussianMixture,
     *,
     steps: int,
     rows: int,
@@ -154,7 +154,7 @@ def _step_on_grid(
     return on_cells(lower, edges, P=P, Q=Q, h=h)
 
 
-def _mean_square(loss_of: Callable[[Array], Array], P: Bells) -> float:
+def _mean_square(loss_of: Callable[[Array], Array], P: GaussianMixture) -> float:
     z = np.linspace(-8, 8, 801)
     bell = np.exp(-z * z / 2)
     squares = (np.clip(loss_of(z + mean), -LARGEST, LARGEST) ** 2 for mean in P.means)

@@ -2,22 +2,22 @@
 
 from tacit.privacy.loss.curve import gaussian_scale
 from tacit.privacy.noise.choice import WeightedChoice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
-from tacit.privacy.noise.coin import Coin, ExpCoin, flip_each
+from tacit.privacy.noise.coin import BiasedCoin, ExpCoin, flip_each
 from tacit.privacy.noise.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from tacit.privacy.noise.coordinates import CoordinateNoise
 from tacit.privacy.noise.entropy import SystemGenerator, is_seeded, system_rng
 from tacit.privacy.noise.gaussian import DiscreteGaussian
-from tacit.privacy.noise.grid import Grid
+from tacit.privacy.noise.grid import NoiseGrid
 from tacit.privacy.noise.laplace import DiscreteLaplace
 from tacit.privacy.noise.response import randomize_codes, response_matrix
 
 __all__ = [
-    "Coin",
+    "BiasedCoin",
     "CoordinateNoise",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ExpCoin",
-    "Grid",
+    "NoiseGrid",
     "SystemGenerator",
     "WeightedChoice",
     "flip_each",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.noise.coin import Coin
+from tacit.privacy.noise.coin import BiasedCoin
 from tacit.privacy.noise.digits import BASE_BITS, uniform_digits, uniform_words
 from tacit.privacy.noise.enclosure import exp_bounds, log_bounds
 from tacit.privacy.rounding import check_count, check_epsilon, exact, round_up
@@ -139,10 +139,10 @@ def keep_or_switch(epsilon: float, *, outcomes: int) -> WeightedChoice:
     return WeightedChoice(weights=(keep,) + (other,) * (outcomes - 1), bits=bits)
 
 
-def keep_coin(epsilon: float, *, outcomes: int) -> Coin:
+def keep_coin(epsilon: float, *, outcomes: int) -> BiasedCoin:
     """Return the coin that decides whether :func:`keep_or_switch` keeps; a switch draws uniformly among the others."""
     keep, _, bits = _keep_weights(epsilon, outcomes)
-    return Coin(weight=keep, bits=bits)
+    return BiasedCoin(weight=keep, bits=bits)
 
 
 def _keep_weights(epsilon: float, outcomes: int) -> tuple[int, int, int]:

@@ -14,14 +14,14 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise.digits import BASE_BITS, Rows, below
 from tacit.privacy.noise.enclosure import exp_bounds
 
-__all__ = ["MOST_HEADS", "Coin", "ExpCoin", "exp_digit", "flip_each", "flip_exp"]
+__all__ = ["MOST_HEADS", "BiasedCoin", "ExpCoin", "exp_digit", "flip_each", "flip_exp"]
 
 MOST_HEADS = 512
 """A longer run of heads would leave int64 in the samplers and raises: at rate 1/2 it has probability e^-256."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coin:
+class BiasedCoin:
     """Heads with probability exactly weight / 2^bits.
 
     Parameters
@@ -54,7 +54,7 @@ class Coin:
         return below(size, digit=lambda level, _: digits[level], levels=len(digits), rng=rng)
 
 
-def flip_each(coins: Sequence[Coin], which: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.bool_]:
+def flip_each(coins: Sequence[BiasedCoin], which: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Flip ``coins[which[i]]`` for every i."""
     levels = max((coin.bits for coin in coins), default=64) // BASE_BITS
     table = np.zeros((levels, len(coins)), dtype=np.uint16)
@@ -71,7 +71,7 @@ def flip_each(coins: Sequence[Coin], which: NDArray[np.int64], *, rng: np.random
     return result | certain.take(which) if certain.any() else result
 
 
-def _digits(coin: Coin) -> list[int]:
+def _digits(coin: BiasedCoin) -> list[int]:
     """The weight in base 2^16, first digit first; all zero for the coin that always shows heads."""
     base = 1 << BASE_BITS
     return [coin.weight >> shift & base - 1 for shift in range(coin.bits - BASE_BITS, -1, -BASE_BITS)]

@@ -13,14 +13,14 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise.rejection import exact_positive
 from tacit.privacy.rounding import exact
 
-__all__ = ["Grid"]
+__all__ = ["NoiseGrid"]
 
 _MOST = 2.0**52
 _ERROR = 2.0**-50  # relative, of value / step in floats: two roundings and the step's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class NoiseGrid:
     """The multiples of a public step: real values become integer numbers of steps.
 
     A value v becomes floor(v/step + 1/2), in exact arithmetic. Halves go up, always: rounding them to even would
@@ -38,7 +38,7 @@ class Grid:
     Examples
     --------
     >>> from tacit.privacy.noise import DiscreteLaplace
-    >>> grid = Grid(step=Fraction(1, 1024))
+    >>> grid = NoiseGrid(step=Fraction(1, 1024))
     >>> steps = grid.snap([0.25, 7.0], lower=0.0, upper=1.0)
     >>> steps
     array([ 256, 1024])
@@ -64,7 +64,7 @@ class Grid:
 
         Examples
         --------
-        >>> Grid(step=Fraction(1, 2)).snap([0.25, 0.24, -0.25])
+        >>> NoiseGrid(step=Fraction(1, 2)).snap([0.25, 0.24, -0.25])
         array([1, 0, 0])
         """
         numbers = _clip(_finite(values), lower, upper)
@@ -93,7 +93,7 @@ class Grid:
 
         Examples
         --------
-        >>> Grid(step=Fraction(1, 1024)).sensitivity(0.5), Grid(step=Fraction(1, 10)).sensitivity(0.25)
+        >>> NoiseGrid(step=Fraction(1, 1024)).sensitivity(0.5), NoiseGrid(step=Fraction(1, 10)).sensitivity(0.25)
         (512, 3)
         """
         if not math.isfinite(bound) or bound < 0:

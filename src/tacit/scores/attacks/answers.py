@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon
-from tacit.scores.losses import FLOAT64, Precision
+from tacit.scores.losses import FLOAT64, NumberSystem
 from tacit.scores.policies import Exact, Policy
 
 __all__ = ["HostAnswers"]
@@ -29,7 +29,7 @@ class HostAnswers:
     """
 
     policy: Policy = field(default_factory=Exact)
-    precision: Precision = FLOAT64
+    precision: NumberSystem = FLOAT64
     growth: float = 5.0
 
     def __post_init__(self) -> None:

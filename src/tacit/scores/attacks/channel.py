@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
-from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, Precision
+from tacit.scores.losses import FLOAT64, InvertibleLoss, LossReduction, NumberSystem
 from tacit.scores.losses.precision import Numbers
 from tacit.scores.metrics import Metric, RevealedTotal
 from tacit.scores.policies import Policy
@@ -45,7 +45,7 @@ class LossChannel:
         return cls(loss=revealed.loss, rows=rows, answers=HostAnswers.of(policy), root=revealed.root)
 
     @property
-    def precision(self) -> Precision:
+    def precision(self) -> NumberSystem:
         """The number system of the predictions."""
         return self.answers.precision
 
@@ -101,7 +101,7 @@ def revealed_by(metric: Metric) -> RevealedTotal:
 
 
 def largest_step(
-    loss: InvertibleLoss, digits: tuple[int, ...], *, reach: float, precision: Precision = FLOAT64
+    loss: InvertibleLoss, digits: tuple[int, ...], *, reach: float, precision: NumberSystem = FLOAT64
 ) -> float:
     """Return the largest s for which a row with losses constant + s digits[y] exists."""
     top = reach / max(digits)
@@ -113,7 +113,7 @@ def largest_step(
 
 
 @lru_cache(maxsize=1024)
-def _bisect(loss: InvertibleLoss, digits: tuple[int, ...], top: float, precision: Precision) -> float:
+def _bisect(loss: InvertibleLoss, digits: tuple[int, ...], top: float, precision: NumberSystem) -> float:
     low, high = 0.0, top
     if _fits(loss, digits, top, precision):
         low = top
@@ -123,7 +123,7 @@ def _bisect(loss: InvertibleLoss, digits: tuple[int, ...], top: float, precision
     return low * _INSIDE
 
 
-def _fits(loss: InvertibleLoss, digits: tuple[int, ...], step: float, precision: Precision) -> bool:
+def _fits(loss: InvertibleLoss, digits: tuple[int, ...], step: float, precision: NumberSystem) -> bool:
     try:
         loss.prediction_for(step * np.array([digits], dtype=np.float64), precision=precision)
     except InvalidInput:

@@ -1,28 +1,28 @@
 """The losses a host may return, each with its clipping, its reduction and its inverse, at any precision."""
 
 from tacit.scores.losses.base import InvertibleLoss, LossReduction, check_labels
-from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
+from tacit.scores.losses.clip import MachineEpsilon, NoClip, ProbabilityClip, ProbabilityFloor
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, ClippedCrossEntropy
 from tacit.scores.losses.errors import AbsoluteError, SquaredError
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
-from tacit.scores.losses.precision import FLOAT64, Float32, Float64, Precision
+from tacit.scores.losses.precision import FLOAT64, Float32, Float64, NumberSystem
 
 __all__ = [
     "FLOAT64",
     "AbsoluteError",
     "ClampedCrossEntropy",
-    "Clip",
     "ClippedCrossEntropy",
     "Float32",
     "Float64",
     "InvertibleLoss",
     "LossReduction",
     "MachineEpsilon",
-    "Precision",
+    "NoClip",
+    "NumberSystem",
+    "ProbabilityClip",
     "ProbabilityFloor",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
     "SquaredError",
-    "Unclipped",
     "check_labels",
 ]

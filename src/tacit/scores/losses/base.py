@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses.precision import FLOAT64, Number, Numbers, Precision
+from tacit.scores.losses.precision import FLOAT64, Number, Numbers, NumberSystem
 
 __all__ = ["InvertibleLoss", "LossReduction", "check_labels", "offsets_of"]
 
@@ -49,7 +49,7 @@ class InvertibleLoss(ABC):
         """Numbers in a prediction row: 1 for a binary loss on class 1's value, else the number of classes."""
         return 1 if self.classes == 2 else self.classes
 
-    def row_losses(self, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+    def row_losses(self, predictions: ArrayLike, *, precision: NumberSystem = FLOAT64) -> Numbers:
         """Return l(prediction row, label) for every row and label, clipped as the host does: (rows, classes)."""
         with precision.active():
             given = precision.array(predictions)
@@ -59,26 +59,26 @@ class InvertibleLoss(ABC):
                 )
             return self._losses(given, precision)
 
-    def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
+    def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: NumberSystem = FLOAT64) -> Number:
         """Return the score as the host computes it."""
         table = self.row_losses(predictions, precision=precision)
         truth = check_labels(labels, classes=self.classes, rows=len(table))
         with precision.active():
             return self._reduce(table[np.arange(len(table)), truth], precision)
 
-    def neutral(self, rows: int, *, precision: Precision = FLOAT64) -> Numbers:
+    def neutral(self, rows: int, *, precision: NumberSystem = FLOAT64) -> Numbers:
         """Return predictions of 1/K: rows whose loss does not depend on their label."""
         return self.prediction_for(np.zeros(rows), precision=precision)
 
-    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
+    def difference_range(self, *, precision: NumberSystem = FLOAT64) -> float:
         """Return R, the largest loss difference between two labels of one row after clipping; may be infinite."""
         return self._range(precision)
 
-    def step_range(self, *, precision: Precision = FLOAT64) -> float:
+    def step_range(self, *, precision: NumberSystem = FLOAT64) -> float:
         """Return the largest s for which a row with losses constant + s y, y = 0..K-1, exists."""
         return self._step(precision)
 
-    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+    def prediction_for(self, differences: ArrayLike, *, precision: NumberSystem = FLOAT64) -> Numbers:
         """Return predictions whose rows have the wanted loss differences.
 
         Parameters
@@ -98,15 +98,15 @@ class InvertibleLoss(ABC):
             return rows[:, 1] if self.columns == 1 else rows
 
     @abstractmethod
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         """Return the loss of every row and label."""
 
     @abstractmethod
-    def _range(self, precision: Precision) -> float:
+    def _range(self, precision: NumberSystem) -> float:
         """Return the largest difference of one row."""
 
     @abstractmethod
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         """Return (rows, classes) predictions whose losses are the offsets plus a constant a row."""
 
     def _check_binary(self, *, use: str) -> None:
@@ -115,10 +115,10 @@ class InvertibleLoss(ABC):
             name = type(self).__name__
             raise InvalidInput(f"must be 2 for {name}, got {self.classes!r}; use {use}", field="classes")
 
-    def _step(self, precision: Precision) -> float:
+    def _step(self, precision: NumberSystem) -> float:
         return self._range(precision) / (self.classes - 1)
 
-    def _reduce(self, losses: Numbers, precision: Precision) -> Number:
+    def _reduce(self, losses: Numbers, precision: NumberSystem) -> Number:
         if losses.dtype != object:  # NumPy's pairwise sum, as the real scorers do
             return float(losses.mean() if self.reduction is LossReduction.MEAN else losses.sum())
         total = losses.sum()
@@ -140,7 +140,7 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
     return given.astype(np.int64)
 
 
-def offsets_of(differences: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
+def offsets_of(differences: ArrayLike, *, classes: int, precision: NumberSystem) -> Numbers:
     """Return wanted losses up to a constant, (rows, classes), the first column 0."""
     given = precision.array(differences)
     if given.ndim == 1:

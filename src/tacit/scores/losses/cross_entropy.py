@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
-from tacit.scores.losses.clip import Clip, Unclipped, probability_table
-from tacit.scores.losses.precision import Numbers, Precision
+from tacit.scores.losses.clip import NoClip, ProbabilityClip, probability_table
+from tacit.scores.losses.precision import Numbers, NumberSystem
 
 __all__ = ["ClampedCrossEntropy", "ClippedCrossEntropy", "check_floor", "softmax_rows"]
 
@@ -34,24 +34,24 @@ class ClippedCrossEntropy(InvertibleLoss):
     Aggarwal et al. (2021), equations (2), (3) and (7).
     """
 
-    clip: Clip = field(default_factory=Unclipped)
+    clip: ProbabilityClip = field(default_factory=NoClip)
 
-    def _range(self, precision: Precision) -> float:
+    def _range(self, precision: NumberSystem) -> float:
         low = self.clip.log_floor(precision=precision)
         return math.log1p(-math.exp(low)) - low
 
-    def _step(self, precision: Precision) -> float:
+    def _step(self, precision: NumberSystem) -> float:
         low = self.clip.log_floor(precision=precision)
         if self.classes == 2 or not math.isfinite(low):
             return self._range(precision)
         return float(brentq(lambda s: _log_least(s, self.classes) - low, 0.0, -low, xtol=1e-13))
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         p = softmax_rows(-offsets, precision=precision)
         check_floor(p, loss=self, log_floor=self.clip.log_floor(precision=precision), precision=precision)
         return p
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         p = probability_table(predictions, classes=self.classes, precision=precision)
         return -precision.log(self.clip.clip(p, precision=precision))
 
@@ -70,29 +70,29 @@ class ClampedCrossEntropy(InvertibleLoss):
         if not 0 < self.limit < math.inf:
             raise InvalidInput(f"must be a finite number > 0, got {self.limit!r}", field="limit")
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return self.limit
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         p = softmax_rows(-offsets, precision=precision)
         check_floor(p, loss=self, log_floor=-self.limit, precision=precision)
         return p
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         p = probability_table(predictions, classes=2, precision=precision)[:, 1]
         logs = np.stack([precision.log1p(-p), precision.log(p)], axis=1)
         clamped: Numbers = -np.maximum(logs, precision.array(-self.limit))
         return clamped
 
 
-def softmax_rows(logits: Numbers, *, precision: Precision) -> Numbers:
+def softmax_rows(logits: Numbers, *, precision: NumberSystem) -> Numbers:
     """Return e^x divided by its row sum, stably."""
     weights = precision.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = weights / weights.sum(axis=1, keepdims=True)
     return result
 
 
-def check_floor(p: Numbers, *, loss: InvertibleLoss, log_floor: float, precision: Precision) -> None:
+def check_floor(p: Numbers, *, loss: InvertibleLoss, log_floor: float, precision: NumberSystem) -> None:
     """Raise if a probability is below the floor by more than rounding: the host would clip it."""
     least = precision.log(p).min(initial=0.0)
     if least < log_floor - _SLACK * abs(log_floor):

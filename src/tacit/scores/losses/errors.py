@@ -9,7 +9,7 @@ import numpy as np
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
-from tacit.scores.losses.precision import Numbers, Precision
+from tacit.scores.losses.precision import Numbers, NumberSystem
 
 __all__ = ["AbsoluteError", "SquaredError", "into_unit_interval"]
 
@@ -28,19 +28,19 @@ class SquaredError(InvertibleLoss):
     Aggarwal et al. (2021), equation (10).
     """
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return 1.0 if self.classes == 2 else 2.0
 
-    def _step(self, _: Precision) -> float:
+    def _step(self, _: NumberSystem) -> float:
         return 1.0 if self.classes == 2 else 4 / (self.classes * (self.classes - 1))
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         classes, two = precision.array(self.classes), precision.array(2)
         centered = offsets.sum(axis=1, keepdims=True) / classes - offsets
         p = precision.array(1) / classes + (centered if self.classes == 2 else centered / two)
         return into_unit_interval(p, loss=self, precision=precision)
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         p = probability_table(predictions, classes=self.classes, precision=precision)
         truths = precision.array(np.eye(self.classes))
         # One column a candidate label, each summed as scikit-learn sums it.
@@ -58,19 +58,19 @@ class AbsoluteError(InvertibleLoss):
     def __post_init__(self) -> None:
         self._check_binary(use="SquaredError")
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return 1.0
 
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, precision: NumberSystem) -> Numbers:
         p = (precision.array(1) - offsets[:, 1]) / precision.array(2)
         p = into_unit_interval(p, loss=self, precision=precision)
         return np.stack([precision.array(1) - p, p], axis=1)
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         return np.stack([np.abs(predictions), np.abs(precision.array(1) - predictions)], axis=1)
 
 
-def into_unit_interval(p: Numbers, *, loss: InvertibleLoss, precision: Precision) -> Numbers:
+def into_unit_interval(p: Numbers, *, loss: InvertibleLoss, precision: NumberSystem) -> Numbers:
     """Return probabilities with rounding beyond 0 and 1 removed, or raise if more than rounding is."""
     zero, one = precision.array([0, 1])
     if p.size and (p.min() < -_SLACK or p.max() > 1 + _SLACK):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import InvertibleLoss
-from tacit.scores.losses.precision import Numbers, Precision
+from tacit.scores.losses.precision import Numbers, NumberSystem
 
 __all__ = ["SigmoidCrossEntropy", "SoftmaxCrossEntropy"]
 
@@ -19,10 +19,10 @@ class _LogitLoss(InvertibleLoss):
 
     __slots__ = ()
 
-    def _range(self, _: Precision) -> float:
+    def _range(self, _: NumberSystem) -> float:
         return math.inf
 
-    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
+    def _invert(self, offsets: Numbers, _: NumberSystem) -> Numbers:
         negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
         return negated
 
@@ -42,7 +42,7 @@ class SigmoidCrossEntropy(_LogitLoss):
     def __post_init__(self) -> None:
         self._check_binary(use="SoftmaxCrossEntropy")
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         x = _check_logits(predictions, columns=1)
         softplus = precision.log1p(precision.exp(-np.abs(x)))
         # -log_sigmoid(x) = max(-x, 0) + ln(1 + e^-|x|), as torch computes it.
@@ -67,7 +67,7 @@ class SoftmaxCrossEntropy(_LogitLoss):
         """One logit for each class."""
         return self.classes
 
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+    def _losses(self, predictions: Numbers, precision: NumberSystem) -> Numbers:
         x = _check_logits(predictions, columns=self.classes)
         shifted = x - x.max(axis=1, keepdims=True)
         normalizer = precision.log(precision.exp(shifted).sum(axis=1, keepdims=True))

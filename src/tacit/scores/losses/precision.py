@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FLOAT64", "Float32", "Float64", "Number", "Numbers", "Precision"]
+__all__ = ["FLOAT64", "Float32", "Float64", "Number", "NumberSystem", "Numbers"]
 
 Number: TypeAlias = Any
 """One number of a precision: a float, or an object such as mpmath.mpf."""
@@ -21,7 +21,7 @@ Numbers: TypeAlias = NDArray[Any]
 """An array of a precision's numbers: a float dtype, or objects."""
 
 
-class Precision(ABC):
+class NumberSystem(ABC):
     """A number system: how numbers are stored and rounded, and the elementary functions on them.
 
     Arithmetic on what :meth:`array` returns is plain NumPy arithmetic, done while :meth:`active` is entered.
@@ -69,7 +69,7 @@ class Precision(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Float64(Precision):
+class Float64(NumberSystem):
     """IEEE binary64, computed by NumPy."""
 
     bits: ClassVar[int] = 53
@@ -80,7 +80,7 @@ class Float64(Precision):
 
 
 @dataclass(frozen=True, slots=True)
-class Float32(Precision):
+class Float32(NumberSystem):
     """IEEE binary32, computed by NumPy."""
 
     bits: ClassVar[int] = 24

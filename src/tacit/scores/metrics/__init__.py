@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from tacit.scores.metrics.accuracy import Accuracy
-from tacit.scores.metrics.base import Measurement, Metric
+from tacit.scores.metrics.base import Metric, UnreleasedScore
 from tacit.scores.metrics.custom import CustomMetric
 from tacit.scores.metrics.errors import Mae, Rmse
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
@@ -25,7 +25,6 @@ __all__ = [
     "HostMetric",
     "LogLoss",
     "Mae",
-    "Measurement",
     "Metric",
     "RankSums",
     "RevealedTotal",
@@ -36,4 +35,5 @@ __all__ = [
     "SoftmaxLoss",
     "TruePositives",
     "UnboundedLoss",
+    "UnreleasedScore",
 ]

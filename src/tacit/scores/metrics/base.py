@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Measurement", "Metric"]
+__all__ = ["Metric", "UnreleasedScore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measurement:
+class UnreleasedScore:
     """An exact score before any policy: private, and its representation hides it.
 
     Parameters
@@ -53,7 +53,7 @@ class Measurement:
         return share if self.metric.lower_is_better else 1 - share
 
     def __repr__(self) -> str:
-        return f"Measurement({self.metric.name} of {self.rows} rows, hidden)"
+        return f"UnreleasedScore({self.metric.name} of {self.rows} rows, hidden)"
 
     __str__ = __repr__
 
@@ -121,11 +121,11 @@ class Metric(ABC):
 
         return check_labels(labels, classes=self.classes)
 
-    def measure(self, labels: ArrayLike, predictions: ArrayLike) -> Measurement:
+    def measure(self, labels: ArrayLike, predictions: ArrayLike) -> UnreleasedScore:
         """Return the exact score, hidden; only a policy turns it into an answer."""
         truth = self.check_labels(labels)
         given = self.check(predictions, rows=len(truth))
-        return Measurement(metric=self, terms=self._terms(truth, given), rows=len(truth))
+        return UnreleasedScore(metric=self, terms=self._terms(truth, given), rows=len(truth))
 
     def score(self, labels: ArrayLike, predictions: ArrayLike) -> float:
         """Return the exact score: for tests and simulations, never for an outsider."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.guarantee import AnyGuarantee
-    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.metrics.base import Metric, UnreleasedScore
     from tacit.scores.policies.several import Regret
 
 __all__ = ["Answer", "Policy", "PolicyState", "TermInterval"]
@@ -61,7 +61,7 @@ class Policy(Choice, ABC):
     """A rule from the exact score to the answer, without memory of its own."""
 
     @abstractmethod
-    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: UnreleasedScore, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the answer to one submission.
 
         Parameters

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.noise import DiscreteLaplace, Grid
+from tacit.privacy.noise import DiscreteLaplace, NoiseGrid
 from tacit.privacy.rounding import check_count, check_epsilon, exact, round_up
 
 __all__ = ["ReusableHoldout"]
@@ -54,7 +54,7 @@ class ReusableHoldout:
         self._threshold = check_epsilon(threshold, name="threshold", zero=True)
         self._scale = check_epsilon(scale, name="scale")
         self._left = self._refreshes = check_count(refreshes, name="refreshes")
-        self._grid = Grid(step=step)
+        self._grid = NoiseGrid(step=step)
         self._rng = rng
         self._bar = self._draw_bar() if resume is None else int(resume["bar"])
         if resume is not None:

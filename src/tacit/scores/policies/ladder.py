@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.guarantee import NoGuarantee
-    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.metrics.base import Metric, UnreleasedScore
 
 __all__ = ["Ladder"]
 
@@ -71,7 +71,7 @@ class Ladder(Policy):
 
         return NoGuarantee(reason="the Ladder shows scores without noise, only fewer of them")
 
-    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:  # noqa: ARG002
+    def release(self, measurement: UnreleasedScore, *, state: PolicyState, rng: np.random.Generator) -> Answer:  # noqa: ARG002
         """Return the best score shown so far, this one included if it is better by more than a step."""
         best, loss = state.get("best"), measurement.loss
         if best is None or loss < best * self.step - self.step:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.guarantee import Guarantee
-    from tacit.privacy.noise import DiscreteLaplace, Grid
-    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.privacy.noise import DiscreteLaplace, NoiseGrid
+    from tacit.scores.metrics.base import Metric, UnreleasedScore
     from tacit.scores.policies.several import NoiseRegret, NoisyMeans
 
 __all__ = ["Laplace", "score_guarantee", "share_of"]
@@ -91,7 +91,7 @@ class Laplace(Policy):
         noise, grid = self._whole_noise(metric, rows=rows)
         return float(noise.scale * grid.step) * (high - low)
 
-    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: UnreleasedScore, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the noisy score."""
         metric = measurement.metric
         self.check(metric, rows=measurement.rows)
@@ -140,12 +140,12 @@ class Laplace(Policy):
 
         return NoisyMeans(epsilon=self.epsilon, step=_STEP)
 
-    def _whole_noise(self, metric: Metric, *, rows: int) -> tuple[DiscreteLaplace, Grid]:
+    def _whole_noise(self, metric: Metric, *, rows: int) -> tuple[DiscreteLaplace, NoiseGrid]:
         """Return the noise for a score that is no mean over rows, in steps of its range."""
-        from tacit.privacy.noise import DiscreteLaplace, Grid
+        from tacit.privacy.noise import DiscreteLaplace, NoiseGrid
 
         low, high = metric.term_bounds
-        grid = Grid(step=_FINE)
+        grid = NoiseGrid(step=_FINE)
         moved = (metric.sensitivity(rows) or 0.0) / (high - low)
         steps = grid.sensitivity(min(1.0, moved * (1 + _FLOATS) + _FLOATS))
         return DiscreteLaplace.for_epsilon(self.epsilon, sensitivity=steps), grid

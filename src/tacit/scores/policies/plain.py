@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.guarantee import NoGuarantee
-    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.metrics.base import Metric, UnreleasedScore
     from tacit.scores.policies.several import BoundedRegret
 
 __all__ = ["Bounded", "Exact", "Rounded"]
@@ -37,7 +37,7 @@ class _BoundedErrorPolicy(Policy):
     def _show(self, score: float, rng: np.random.Generator) -> str:
         """Return the score as it is shown."""
 
-    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: UnreleasedScore, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the score as it is shown."""
         text = self._show(measurement.exact, rng)
         return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state))

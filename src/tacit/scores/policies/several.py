@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.privacy.noise import DiscreteLaplace, Grid
+from tacit.privacy.noise import DiscreteLaplace, NoiseGrid
 from tacit.privacy.rounding import check_count
 
 __all__ = ["BoundedRegret", "NoiseRegret", "NoisyMeans", "Regret"]
@@ -41,7 +41,7 @@ class NoisyMeans:
     @property
     def sensitivity(self) -> int:
         """By how many steps one label moves the sum of row losses."""
-        return Grid(step=self.step).sensitivity(1.0)
+        return NoiseGrid(step=self.step).sensitivity(1.0)
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -54,7 +54,7 @@ class NoisyMeans:
 
     def draw(self, losses: NDArray[np.float64], *, rng: np.random.Generator) -> list[float]:
         """Return one noisy mean for each model of a (models, rows) table."""
-        grid = Grid(step=self.step)
+        grid = NoiseGrid(step=self.step)
         sums = grid.snap(losses, lower=0.0, upper=1.0).sum(axis=1)
         noisy = sums + self.noise.draw(len(sums), rng=rng)
         means: list[float] = (grid.values(noisy) / losses.shape[1]).tolist()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.guarantee import Guarantee
-    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.metrics.base import Metric, UnreleasedScore
 
 __all__ = ["Thresholdout"]
 
@@ -103,7 +103,7 @@ class Thresholdout(Policy):
                 f"must be a mean over rows for {self.name}, got {metric.name}; use laplace", field="metric"
             )
 
-    def release(self, measurement: Measurement, *, state: PolicyState, rng: np.random.Generator) -> Answer:
+    def release(self, measurement: UnreleasedScore, *, state: PolicyState, rng: np.random.Generator) -> Answer:
         """Return the last score, or a new one."""
         from tacit.scores.policies.holdout import ReusableHoldout
 

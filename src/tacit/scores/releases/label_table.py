@@ -22,7 +22,7 @@ from tacit.data.rows import label_column, read_rows
 from tacit.data.table import open_table
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import check_class_count
-from tacit.scores.metrics import Measurement, Metric
+from tacit.scores.metrics import Metric, UnreleasedScore
 from tacit.scores.plan import Plan
 
 __all__ = ["LabelTable", "sources_of"]
@@ -87,7 +87,7 @@ class LabelTable:
         """How many of them are scored."""
         return self.rows if self.scored is None else len(self.scored)
 
-    def measure(self, predictions: NDArray[np.float64]) -> Measurement:
+    def measure(self, predictions: NDArray[np.float64]) -> UnreleasedScore:
         """Return the exact score, hidden, on the rows that are scored."""
         rows = slice(None) if self.scored is None else self.scored
         return self.metric.measure(self.labels[rows], predictions[rows])

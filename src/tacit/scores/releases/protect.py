@@ -19,7 +19,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import DocumentMember, ReleaseHeader
 from tacit.privacy.targets import Target, check_target
-from tacit.scores.metrics import Measurement
+from tacit.scores.metrics import UnreleasedScore
 from tacit.scores.plan import Plan
 from tacit.scores.policies import Answer, Policy
 from tacit.scores.releases.label_table import LabelTable, sources_of
@@ -134,7 +134,7 @@ def _draw(
     return Release(header=header, members={MEMBER: DocumentMember({"rule": policy.describe(), "answers": answers})})
 
 
-def _answers(policy: Policy, measured: Sequence[Measurement], *, rng: np.random.Generator) -> Iterator[Answer]:
+def _answers(policy: Policy, measured: Sequence[UnreleasedScore], *, rng: np.random.Generator) -> Iterator[Answer]:
     """Yield the answers to one team; when its changes are spent, it keeps its last score."""
     answer: Answer | None = None
     for one in measured:

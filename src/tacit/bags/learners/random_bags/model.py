@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.bags.learners.evaluation import Predictor
+from tacit.bags.learners.evaluation import BagPredictor
 from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
 from tacit.bags.learners.random_bags.objectives import EasyLabels, RandomBagObjective, UnbiasedObjective
 from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
@@ -29,7 +29,7 @@ __all__ = ["RandomBagModel"]
 Floats = NDArray[np.float64]
 
 
-class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
+class RandomBagModel(BagPredictor, BaseEstimator):  # type: ignore[misc]
     """Learn a model of rows from the mean labels of random bags.
 
     Parameters

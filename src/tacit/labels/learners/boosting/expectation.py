@@ -56,7 +56,7 @@ class WeightedTrees(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Grown:
+class _GrownTrees:
     fitted: Any
     objective: ReleasedObjective
 
@@ -121,7 +121,7 @@ class ExpectationTrees:
                 best = fitted
             elif number + 1 - held.best >= held.patience:
                 break
-        return _Grown(best, objective.take(np.arange(0)))
+        return _GrownTrees(best, objective.take(np.arange(0)))
 
     def scores(self, model: Any, X: Any) -> Array:  # noqa: ANN401
         """Return the scores of the best step."""

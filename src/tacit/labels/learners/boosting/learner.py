@@ -24,7 +24,7 @@ __all__ = ["LikelihoodBoosting", "LikelihoodBoostingRegressor"]
 Array = NDArray[np.float64]
 
 
-class _Boosting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class _BoostingEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """The trees of an estimator, with another loss."""
 
     estimator: Any
@@ -72,7 +72,7 @@ class _Boosting(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class LikelihoodBoosting(ClassifierMixin, _Boosting):  # type: ignore[misc]
+class LikelihoodBoosting(ClassifierMixin, _BoostingEstimator):  # type: ignore[misc]
     """Boosted trees for P(class | x), fitted by maximum likelihood of what was released about each label.
 
     Minimizes -sum_i w_i log sum_c P(released_i | c) P(c | x_i) with the trees of XGBoost, LightGBM, CatBoost or
@@ -169,7 +169,7 @@ class LikelihoodBoosting(ClassifierMixin, _Boosting):  # type: ignore[misc]
         return HistGradientBoostingClassifier() if self.estimator is None else self.estimator
 
 
-class LikelihoodBoostingRegressor(RegressorMixin, _Boosting):  # type: ignore[misc]
+class LikelihoodBoostingRegressor(RegressorMixin, _BoostingEstimator):  # type: ignore[misc]
     """Boosted trees for the mean of a number, fitted by maximum likelihood of what was released about it.
 
     P(value | x) is proportional to share(value) exp(t(x) value), where the shares are those that make the release

@@ -60,7 +60,7 @@ def grow_trees(
     model = library.prepared(estimator, rows.objective)
     few = library.with_few_leaves(model, rows.objective)
     sizes = [model] if few is None else [few, model]
-    trial, order = _Trial(library, options), rng.permutation(rows.objective.rows)
+    trial, order = _SizeTrial(library, options), rng.permutation(rows.objective.rows)
     if len(order) < 2 * _PARTS:
         return library.grow(model, rows.X, rows.objective, rounds=library.rounds(model), held=None, options=options)
     if judge is None and len(order) > _MANY:
@@ -87,7 +87,7 @@ def _parts(rows: BoostedRows, judge: BoostedRows | None, order: Rows) -> Iterato
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedTrees:
     """Trees of one size, and the loss of held-out rows after each round."""
 
     model: Any
@@ -121,18 +121,18 @@ class _Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _SizeTrial:
     library: BoostingLibrary
     options: Mapping[str, Any]
 
-    def compare(self, sizes: list[Any], rows: BoostedRows, judge: BoostedRows | None, order: Rows) -> _Judged:
+    def compare(self, sizes: list[Any], rows: BoostedRows, judge: BoostedRows | None, order: Rows) -> _JudgedTrees:
         """Return the size with the least loss; all are judged by the same rows, and by more where these gain little."""
         ran = [self.run(size, _parts(rows, judge, order)) for size in sizes[:1]]
         ran += [self.run(size, islice(_parts(rows, judge, order), ran[0].parts)) for size in sizes[1:]]
         few, *more = ran
         return more[0] if more and more[0].loss < few.loss - _CHANCE else few
 
-    def run(self, model: Any, parts: Iterator[tuple[BoostedRows, BoostedRows]]) -> _Judged:  # noqa: ANN401
+    def run(self, model: Any, parts: Iterator[tuple[BoostedRows, BoostedRows]]) -> _JudgedTrees:  # noqa: ANN401
         """Grow trees on each part until they gain enough; of those that ended early the last loss counts."""
         total, last, number = np.zeros(1), None, 0
         rounds, rate = self.library.rounds(model), self.library.rate(model)
@@ -145,7 +145,7 @@ class _Trial:
             sure = total[0] - total.min() >= _SURE and kept.objective.rows + judges.objective.rows >= _ENOUGH
             if sure or self.library.costly:
                 break
-        return _Judged(model, total, last, number, least)
+        return _JudgedTrees(model, total, last, number, least)
 
 
 def _add(total: Array, losses: Array) -> Array:

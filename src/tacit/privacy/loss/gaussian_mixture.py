@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.distribution import LossDistribution
 
-__all__ = ["REACH", "Bells", "on_cells", "revealed"]
+__all__ = ["REACH", "GaussianMixture", "on_cells", "revealed"]
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ _UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bells:
+class GaussianMixture:
     """A mixture of N(mean, 1) with these weights."""
 
     weights: tuple[float, ...]
@@ -55,7 +55,7 @@ def _cells(edges: Array) -> tuple[Array, Array]:
     return np.maximum(masses, 0.0), 4 * _UNIT * largest * np.where(np.isfinite(steep), steep, 4.0)
 
 
-def on_cells(lower: int, edges: Array, *, P: Bells, Q: Bells, h: float) -> LossDistribution:
+def on_cells(lower: int, edges: Array, *, P: GaussianMixture, Q: GaussianMixture, h: float) -> LossDistribution:
     """Return the loss between P and Q of an output, whose loss grows and is lower h, (lower + 1) h, ... at the edges.
 
     Outputs below the first edge count as if they were at it, outputs above the last as infinite loss.
