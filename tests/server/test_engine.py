@@ -30,7 +30,7 @@ from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.records import AnonymousCaller, Host
 from tacit.server.schema import SUBMISSION, TEAM
 from tacit.server.tokens import hash_token
-from tests.server.rules import rules_of
+from tests.server.rules import ledger_of, rules_of
 
 ROWS = 40
 TRUTH = np.array([1.0 if row % 4 == 1 else 0.0 for row in range(ROWS)])
@@ -93,14 +93,14 @@ class TestStartingTogether:
 
     def test_the_ledger_is_made_once(self, sqlite_settings, monkeypatch):
         ScoringEngine.open(sqlite_settings).close()
-        answers = iter([False, True])
+        answers, key = iter([False, True]), ServerKey.find(sqlite_settings.key_location)
         with monkeypatch.context() as patched:
             patched.setattr(Ledger, "exists", staticmethod(lambda _: next(answers)))
-            patched.setattr(Ledger, "create", lambda *_: (_ for _ in ()).throw(InvalidInput("exists already")))
-            LedgerAccounts(sqlite_settings.ledger_location)
+            patched.setattr(Ledger, "create", lambda *_, **__: (_ for _ in ()).throw(InvalidInput("exists already")))
+            LedgerAccounts(sqlite_settings.ledger_location, key=key)
             answers = iter([False, False])
             with pytest.raises(InvalidInput, match="exists already"):
-                LedgerAccounts(sqlite_settings.ledger_location)
+                LedgerAccounts(sqlite_settings.ledger_location, key=key)
 
     def test_the_demo_is_made_once(self, sqlite_settings, monkeypatch):
         first, second = ScoringEngine.open(sqlite_settings), ScoringEngine.open(sqlite_settings)
@@ -185,7 +185,7 @@ class TestJoining:
     def test_a_charge_whose_answers_may_have_left_cannot_be_voided(self, engine, make, join, settings):
         make(engine)
         join(engine)
-        ledger = Ledger.open(settings.ledger_location)
+        ledger = ledger_of(settings)
         (entry,) = ledger.statement("coins").entries
         with pytest.raises(LedgerError, match="was delivered, so it stays spent"):
             ledger.void(entry.id, reason="the host wants it back")
@@ -195,7 +195,7 @@ class TestJoining:
         """Charges had no keys once: a server was killed before the team was stored, and a newer one goes on."""
         make(engine)
         codes = [engine.invite("coins") for _ in range(2)]
-        ledger = Ledger.open(settings.ledger_location)
+        ledger = ledger_of(settings)
         purpose = f"coins: 5 scores of the team with invite {hash_token(codes[0]).hex()[:16]}"
         ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=2.5), purpose=purpose)
         for code in codes:
@@ -213,7 +213,7 @@ class TestJoining:
         assert engine.spend("coins").spent == 2.5
         engine.register(code, name="First")
         assert engine.spend("coins").spent == 2.5
-        assert len(Ledger.open(settings.ledger_location).statement("coins").entries) == 1
+        assert len(ledger_of(settings).statement("coins").entries) == 1
 
 
 class TestSubmitting:
@@ -503,7 +503,7 @@ class TestFinal:
         ranking = engine.finish("coins")
         assert {place.team for place in ranking} == {team.name for team in teams[:2]}
         assert engine.finish("coins") == ranking == engine.final("coins")
-        told = Ledger.open(settings.ledger_location).statement("coins")
+        told = ledger_of(settings).statement("coins")
         assert {part.name: part.spent for part in told.parts} == {"public": 7.5, "private": 0.5}
         with pytest.raises(Forbidden, match="finished"):
             engine.submit(teams[0], guess(5)).result()
@@ -517,7 +517,7 @@ class TestFinal:
                 engine.finish("coins")
         assert engine.final("coins") == ()
         engine.finish("coins")
-        assert len(Ledger.open(settings.ledger_location).statement("coins").entries) == 2
+        assert len(ledger_of(settings).statement("coins").entries) == 2
 
     def test_a_team_that_came_after_a_kill_pays_for_its_own_score_alone(
         self, engine, make, join, settings, monkeypatch
@@ -533,7 +533,7 @@ class TestFinal:
                     with pytest.raises(ZeroDivisionError):
                         engine.finish("coins")
         assert len(engine.finish("coins")) == 3
-        told = Ledger.open(settings.ledger_location).statement("coins")
+        told = ledger_of(settings).statement("coins")
         assert {part.name: part.spent for part in told.parts}["private"] == 15.0
         assert [entry.purpose.partition("scores ")[2] for entry in told.entries][1::2] == ["1 to 1", "2 to 2", "3 to 3"]
 
@@ -543,7 +543,7 @@ class TestFinal:
     ):
         """A killed try charged the scores that it was about to draw: all at once, or each team's alone."""
         make(engine, rules=self.rules)
-        ledger, made = Ledger.open(settings.ledger_location), f"coins, made {clock.now.isoformat()}"
+        ledger, made = ledger_of(settings), f"coins, made {clock.now.isoformat()}"
         for purpose in (f"{made}: the final ranking, scores 1 to 2", f"{made}0: the final ranking, scores 1 to 3"):
             ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose=purpose, parts=["private"])
         for team in range(alone):
@@ -558,15 +558,16 @@ class TestFinal:
 
     def test_another_server_of_the_ledger_pays_for_its_own(self, sqlite_settings, make, join, clock, tmp_path):
         """The same labels under the same short name: the first ranking's charge is not the second's."""
-        second = replace(sqlite_settings, folder=tmp_path / "second", ledger=sqlite_settings.ledger_location)
-        for settings in (sqlite_settings, second):
+        first = replace(sqlite_settings, ledger=str(tmp_path / "shared.db"))
+        second = replace(first, folder=tmp_path / "second")
+        for settings in (first, second):
             engine = ScoringEngine.open(settings)
             make(engine, rules=self.rules, again=True)
             engine.submit(join(engine).team, guess(0)).result()
             engine.finish("coins")
             engine.close()
             clock.turn(days=1)
-        told = Ledger.open(second.ledger_location).statement("coins")
+        told = ledger_of(second).statement("coins")
         assert {part.name: part.spent for part in told.parts} == {"public": 2.5 + 2.5 + 0.25, "private": 0.25 + 2.75}
 
     def test_not_before_it_closes(self, engine, make, clock):
@@ -621,7 +622,7 @@ class TestLedger:
         make(engine, slug="again", again=True, rules=rules)
         engine.submit(join(engine, "again").team, guess(0)).result()
         engine.finish("again")
-        told = Ledger.open(settings.ledger_location).statement("coins")
+        told = ledger_of(settings).statement("coins")
         assert {part.name: part.spent for part in told.parts} == {"public": 5.5, "private": 3.0}
         assert told.budget.epsilon == 5.0 + 6.0
 

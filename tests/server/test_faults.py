@@ -17,12 +17,11 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from tacit.privacy.ledger import Ledger
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
 from tacit.server import ScoringEngine
 from tacit.server.schema import FLAG, PREDICTION, SUBMISSION, TEAM
-from tests.server.rules import rules_of
+from tests.server.rules import ledger_of, rules_of
 
 ROWS = 40
 PER_TEAM = 400
@@ -211,7 +210,7 @@ def check(settings, teams):
         assert row["used"] == len(mine) <= PER_TEAM
         assert row["drawn"] == charged <= row["reserved"] == PER_TEAM
     assert contents == {(kept["team"], kept["number"]) for kept in stored.values()}
-    entries = Ledger.open(settings.ledger_location).statement("coins").entries
+    entries = ledger_of(settings).statement("coins").entries
     assert {entry.id for entry in entries} == {row["entry"] for row in rows}
     assert sum(entry.guarantee.epsilon for entry in entries) == pytest.approx(TEAMS * PER_TEAM * EPSILON)
     return stored

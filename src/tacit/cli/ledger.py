@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson, check_tables, naming
+from tacit.cli.options import AsJson, check_tables, naming, open_ledger
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -363,9 +363,7 @@ def _open(location: str) -> Ledger:
 
     if "://" not in location:
         check_file(Path(location))  # before SQLAlchemy is imported
-    from tacit.privacy.ledger import Ledger
-
-    return Ledger.open(location)
+    return open_ledger(location)
 
 
 def _check_place(location: str, *, new: bool) -> None:
@@ -385,7 +383,7 @@ def _open_or_create(location: str, *, restore: Path | None, must_create: bool, q
     from tacit.privacy.ledger import Ledger
 
     if not must_create and restore is None and Ledger.exists(location):
-        return Ledger.open(location), False
+        return open_ledger(location), False
     made = Ledger.create(location, restore=restore)
     if not quiet:
         typer.echo(f"The ledger {made.location} was created{f' from {restore}' if restore else ''}; it holds a secret.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.privacy.files import ReplaceableFile
+    from tacit.privacy.ledger import Ledger
     from tacit.privacy.payment import Payment
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "check_out",
     "check_tables",
     "naming",
+    "open_ledger",
     "open_payment",
     "rng_of",
 ]
@@ -111,15 +113,30 @@ def check_ledger(given: Mapping[str, Any]) -> None:
             check_file(Path(location))
 
 
+def open_ledger(location: str) -> Ledger:
+    """Open a ledger; a scoring server's with its key, which is in the environment or beside the ledger."""
+    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.ledger.secret import SealedLedger
+
+    try:
+        return Ledger.open(location)
+    except SealedLedger:
+        from tacit.server.key import ServerKey
+
+        file = Path(location).with_name("labels.key")
+        if not ServerKey.exists(file):
+            raise
+        return Ledger.open(location, sealing=ServerKey.find(file))
+
+
 def open_payment(given: Mapping[str, Any]) -> Payment | None:
     """Return the payment, if a ledger is named."""
     if given["ledger"] is None:
         return None
-    from tacit.privacy.ledger import Ledger
     from tacit.privacy.payment import Payment
 
     return Payment(
-        ledger=Ledger.open(given["ledger"]),
+        ledger=open_ledger(given["ledger"]),
         dataset=given["dataset"],
         parts=given["part"] or None,
         store=given["store"],

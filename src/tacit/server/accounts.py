@@ -12,6 +12,7 @@ from tacit.privacy.ledger import DataSetPart, DataSetStatement, Ledger
 from tacit.privacy.ledger.requests import DeliveredRelease
 from tacit.privacy.payment import Payment
 from tacit.server.errors import Conflict
+from tacit.server.key import ServerKey
 
 __all__ = ["LedgerAccounts"]
 
@@ -26,11 +27,13 @@ class LedgerAccounts:
     """The ledger as the server uses it.
 
     A charge has a key; asked again for the same key, the ledger finds the standing charge instead of making a second
-    one. So a server that was killed after a charge does not pay again.
+    one. So a server that was killed after a charge does not pay again. The ledger's secret, with which guesses of
+    labels could be confirmed, is stored under the server's key; in a ledger that others use too, it is stored in clear.
     """
 
-    def __init__(self, location: str | Path) -> None:
-        self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
+    def __init__(self, location: str | Path, *, key: ServerKey | None) -> None:
+        exists = Ledger.exists(location)
+        self._ledger = Ledger.open(location, sealing=key) if exists else _create(location, key)
 
     def knows(self, labels: Sequence[str]) -> DataSetStatement | None:
         """Return the ledger's statement about labels that it knows."""
@@ -83,13 +86,13 @@ class LedgerAccounts:
         return self._ledger.statement(data_set)
 
 
-def _create(location: str | Path) -> Ledger:
+def _create(location: str | Path, key: ServerKey | None) -> Ledger:
     try:
-        return Ledger.create(location)
+        return Ledger.create(location, sealing=key)
     except (LedgerError, InvalidInput):
         if not Ledger.exists(location):  # else another process, starting at the same moment, made it
             raise
-        return Ledger.open(location)
+        return Ledger.open(location, sealing=key)
 
 
 def _together(first: Guarantee, second: Guarantee) -> Guarantee:

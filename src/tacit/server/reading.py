@@ -37,7 +37,7 @@ class CompetitionReader:
         self._key = key
         self._database = ServerDatabase.at(settings.database_location)
         self._database.prepare()
-        self._accounts = LedgerAccounts(settings.ledger_location)
+        self._accounts = LedgerAccounts(settings.ledger_location, key=None if settings.ledger else key)
         self._boards: dict[str, CompetitionBoard] = {}
 
     def remaining(self, team: Team) -> RemainingSubmissions:

@@ -29,7 +29,8 @@ class ServerSettings:
     database
         A file or a ``postgresql://`` URL; default: ``server.db`` in the folder.
     ledger
-        Where the privacy ledger is; default: ``ledger.db`` in the folder, or the same PostgreSQL database.
+        A privacy ledger that others use too; its secret is not under this server's key. Default: one of its own,
+        ``ledger.db`` in the folder, or in the same PostgreSQL database.
     key_file
         The key that encrypts labels, made with mode 0600 at a server's first start; default: ``labels.key`` in the
         folder.

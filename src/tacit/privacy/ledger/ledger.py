@@ -22,6 +22,7 @@ from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetV
 from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
+from tacit.privacy.ledger.secret import SealingKey
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
 from tacit.privacy.ledger.verification import check_against, verify
 from tacit.privacy.rounding import check_count
@@ -45,7 +46,7 @@ class Ledger:
 
     Limits: the ledger records what is declared. It cannot detect a release that was not charged, two data sets of the
     same people in other rows or another order, or parts that are not disjoint. Anyone who can read the file can read
-    the secret.
+    the secret, unless it is sealed under a key that is kept elsewhere.
 
     Examples
     --------
@@ -66,7 +67,13 @@ class Ledger:
     _secret: bytes = field(repr=False)
 
     @classmethod
-    def create(cls, location: str | Path, *, restore: str | Path | Mapping[str, Any] | None = None) -> Ledger:
+    def create(
+        cls,
+        location: str | Path,
+        *,
+        restore: str | Path | Mapping[str, Any] | None = None,
+        sealing: SealingKey | None = None,
+    ) -> Ledger:
         """Create a ledger; an existing file or ledger is rejected.
 
         Parameters
@@ -75,15 +82,21 @@ class Ledger:
             A file's path, or a ``postgresql://`` URL of an existing database.
         restore
             An export (its path, or the document itself) whose secret, data sets and entries the ledger takes over.
+        sealing
+            A key under which the ledger's secret is stored, so that a copy of the ledger alone identifies no data;
+            default: the secret is stored in clear.
         """
-        found(LedgerDatabase.at(location), None if restore is None else read_export(restore))
-        return cls.open(location)
+        found(LedgerDatabase.at(location), None if restore is None else read_export(restore), sealing=sealing)
+        return cls.open(location, sealing=sealing)
 
     @classmethod
-    def open(cls, location: str | Path) -> Ledger:
-        """Open an existing ledger, and bring an older schema up to date."""
+    def open(cls, location: str | Path, *, sealing: SealingKey | None = None) -> Ledger:
+        """Open an existing ledger, and bring an older schema up to date.
+
+        With ``sealing`` a secret that was stored in clear is sealed; afterwards the ledger opens with that key alone.
+        """
         database = LedgerDatabase.at(location)
-        return cls(database, open_database(database))
+        return cls(database, open_database(database, sealing=sealing))
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:

@@ -49,7 +49,7 @@ def _text(name: str, *, nullable: bool = False) -> Column[object]:
 
 
 LEDGER = _sealed("ledger", _count("id", primary_key=True), Column("secret", LargeBinary, nullable=False), _text("time"))
-"""One row: the secret that keys the fingerprints and the seals."""
+"""One row: the secret that keys the fingerprints and the seals, in clear or sealed under a server's key."""
 
 DATA_SET = _sealed(
     "ledger_data_set",
