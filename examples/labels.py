@@ -27,7 +27,7 @@ def main():
     clear = LogisticRegression().fit(X[private], y[private])
     print(f"{'labels':<27}{'accuracy':>9}{'guessed':>9}{'without':>9}")
     print(f"{'in clear':<27}{clear.score(X[later], y[later]):>9.1%}{1:>9.1%}")
-    for epsilon in (0.5, 1.0, 3.0):
+    for epsilon in (1.0, 2.0, 3.0):
         # protect: keep a label with probability e^epsilon / (e^epsilon + 1), else turn it
         table = pa.table({"survived": y[private]})
         release = protect(table, Plan(label="survived", epsilon=epsilon, classes=("No", "Yes")), rng=rng)

@@ -97,7 +97,11 @@ def test_a_plan_is_read(write):
         ('label = "clicked"', 'label = ["clicked"]', "line 3, data.label: label must be one word"),
         ("epsilons = [0.5, 2]", 'epsilons = ["a"]', "line 6, audit.epsilons: epsilons must be"),
         # an unknown surface, table or key, with the nearest right one
-        ("[[labels]]", "[[planets]]", "line 12, planets: unknown; a table is one of data, audit, limits, labels"),
+        (
+            "[[labels]]",
+            "[[planets]]",
+            "line 12, planets: unknown; a table is one of data, audit, limits, ledger, labels",
+        ),
         ("[[labels]]", "[[label]]", "line 12, label: unknown, perhaps labels; a table is one of"),
         ("epsilon = 1.0", "epsilom = 1", "line 13, labels.epsilom: unknown, perhaps epsilon; a release of labels has"),
         ("epsilon = 1.0", "epsilon = 1\nrounds = 2", "line 14, labels.rounds: unknown; a release of labels has label"),

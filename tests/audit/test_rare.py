@@ -75,8 +75,9 @@ def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
     rng = np.random.default_rng(0)
     age = rng.integers(20, 90, 12_000)
     ill = rng.random(12_000) < 1 / (1 + np.exp(6.5 - age / 18))
-    table = pa.table({"age": age, "ill": np.where(ill, "yes", "no")})
-    source = AuditedTable(name="people", table=table, label="ill", features=("age",))
+    noise = {f"noise {i}": rng.normal(size=12_000) for i in range(5)}
+    table = pa.table({"age": age, **noise, "ill": np.where(ill, "yes", "no")})
+    source = AuditedTable(name="people", table=table, label="ill", features=("age", *noise))
     plan = AuditPlan(steps=tuple(step_of(source, "labels", epsilon=epsilon) for epsilon in (3, 0.01)), epsilons=())
     told, drowned = (found.utility for found in run_audit(plan, seed=0).findings)
     assert told.measure.startswith("AUC of ill = yes on withheld rows")

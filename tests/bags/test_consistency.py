@@ -43,7 +43,7 @@ def dense(parts, frame):
     A = np.concatenate([(part.assign(frame)[None, :] == np.arange(len(part))[:, None]) for part in parts]).astype(float)
     W = np.diag(np.concatenate([np.full(len(part), 1 / part.variance) for part in parts]))
     z = np.concatenate([part.totals for part in parts])
-    hat = A @ np.linalg.pinv(A.T @ W @ A, hermitian=True) @ A.T @ W
+    hat = A @ np.linalg.pinv(A.T @ W @ A, rcond=1e-10, hermitian=True) @ A.T @ W
     return hat @ z, np.diag(hat)
 
 

@@ -32,4 +32,4 @@ def test_the_commands_of_the_first_page_run_in_order(tmp_path, monkeypatch, caps
     assert read_plan("tacit.toml").surfaces == ("labels", "bags", "features", "scores", "models")
     ledger = Ledger.open("ledger.db")
     assert ledger.statement("visits").left == 2.0, "learning from a release is free"
-    assert 2.0 <= ledger.statement("records").left < 3.0
+    assert 1.9 < ledger.statement("records").left < 2.0, "a filter spares a little for what is chosen after looking"

@@ -123,7 +123,7 @@ def test_the_ledger_pays_delivers_again_and_refuses(folder, ledger, tmp_path):
     assert "nothing was charged" in again.stdout
     assert left(ledger) == spent
     more = ("--epsilon", "6", "--delta", "1e-5", "--ranges", "*=-5,5", "--out", tmp_path / "refused.pt")
-    assert "visits has spent" in run("models", "protect", *words, *more, code=2).stderr
+    assert "visits has used" in run("models", "protect", *words, *more, code=2).stderr
     assert not (tmp_path / "refused.pt").exists()
 
 

@@ -65,7 +65,9 @@ def test_the_attack_is_bayes_by_brute_force_from_the_file_alone(stages, tmp_path
         assert evidence.likelihood[i] == pytest.approx(likelihood, abs=1e-6)
         joint = [prior[y] * likelihood[y] for y in range(K)]
         assert attack.guesses[i] == int(np.argmax(joint))
-        assert attack.confidence[i] == pytest.approx(max(joint) / sum(joint), abs=1e-5)
+        assert attack.confidence[i] == pytest.approx(max(joint) / sum(joint), abs=1e-4), (
+            "shares are searched until they hardly move"
+        )
         sizes.add(len({round(p, 9) for p in likelihood}))
     assert len(sizes) > 1, "control: rows went through different channels"
 

@@ -23,6 +23,7 @@ from tacit.audit.plan import PlannedRelease
 from tacit.audit.source import AuditedTable
 from tacit.audit.utility import Utility
 from tacit.leak import Interval
+from tacit.privacy.rounding import MOST_EPSILON
 
 __all__ = ["order_utility"]
 
@@ -57,7 +58,7 @@ def _with_room(plan: Any, models: int) -> Any:  # noqa: ANN401
     """Return a plan of scores with a submission for every model, and as much noise in each score as before."""
     if plan.submissions >= models:
         return plan
-    epsilon = None if plan.epsilon is None else plan.epsilon * models / plan.submissions
+    epsilon = None if plan.epsilon is None else min(plan.epsilon * models / plan.submissions, MOST_EPSILON)
     return replace(plan, submissions=models, epsilon=epsilon)
 
 

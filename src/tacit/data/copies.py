@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 __all__ = ["copies_of"]
 
@@ -85,7 +84,8 @@ def _by_range(column: pa.Array, labels: pa.Array) -> str | None:
     ends = pc.not_equal(sorted_labels[1:], sorted_labels[:-1])
     within = pc.and_(ends, pc.equal(values[1:], values[:-1]))
     runs = 1 + (pc.sum(ends).as_py() or 0)
-    chance = gammaln(len(counts) + 1) + gammaln(counts + 1).sum() - gammaln(len(labels) + 1)
+    ways = [math.lgamma(count + 1) for count in counts.tolist()]
+    chance = math.lgamma(len(counts) + 1) + sum(ways) - math.lgamma(len(labels) + 1)
     return "ranges" if runs == len(counts) and not pc.any(within).as_py() and chance < _CHANCE else None
 
 

@@ -9,10 +9,19 @@ from typing import SupportsIndex
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["check_bounds", "check_count", "check_delta", "check_epsilon", "exact", "format_up", "round_up"]
+__all__ = [
+    "MOST_EPSILON",
+    "check_bounds",
+    "check_count",
+    "check_delta",
+    "check_epsilon",
+    "exact",
+    "format_up",
+    "round_up",
+]
 
 
-_LEAST_EPSILON, _MOST_EPSILON = 1e-9, 1e6  # of a plan or a budget
+_LEAST_EPSILON, MOST_EPSILON = 1e-9, 1e6  # of a plan or a budget
 _LEAST_DELTA = 1e-100
 
 
@@ -116,7 +125,7 @@ def check_bounds(epsilon: float | None, delta: float, *, name: str = "epsilon") 
     ...
     tacit.privacy.errors.InvalidInput: delta must be 0, or from 1e-100 to below 1, got 1e-320
     """
-    if epsilon is not None and not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+    if epsilon is not None and not _LEAST_EPSILON <= epsilon <= MOST_EPSILON:
         raise InvalidInput(f"must be from 1e-9 to 1e6, got {epsilon!r}", field=name)
     if delta and not _LEAST_DELTA <= delta < 1:
         raise InvalidInput(f"must be 0, or from 1e-100 to below 1, got {delta!r}", field="delta")

@@ -51,7 +51,7 @@ def test_sums_are_those_of_gradients_taken_row_by_row(width, clip):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_the_noise_is_what_the_guarantee_needs_and_hardly_more(width, epsilon):
     run = SampledGaussian(noise=width.NOISE[epsilon], rate=width.BATCH / width.ROWS, steps=width.STEPS)
-    assert 0.999 * epsilon < run.epsilon_at(width.DELTA) <= epsilon
+    assert 0.997 * epsilon < run.epsilon_at(width.DELTA) <= epsilon, "the noise was chosen on a coarser grid of losses"
 
 
 def test_a_small_run_resumes(width, tmp_path, capsys):
