@@ -108,7 +108,7 @@ class TestScores:
         assert few.utility.interval.low < many.utility.protected < few.utility.interval.high
 
     def test_draws_that_agree_are_not_called_exact(self, audit):
-        use = audit("iris", "scores", epsilon=1e6, submissions=2).utility
+        use = audit("titanic", "scores", epsilon=1e6, submissions=2).utility
         assert use.protected == 1.0
         assert use.interval.low < 0.9
         assert "draws of the noise agree" in use.method

@@ -99,7 +99,7 @@ def test_bad_labels_are_one_sentence(case):
 def test_integers_beyond_64_bits_are_text_in_a_table_and_refused_in_bare_rows():
     in_table, bare = both(pa.table({"y": pa.array([0, 2**64 - 1], pa.uint64())}))
     assert label_column(in_table, "y").tolist() == ["0", "18446744073709551615"]
-    with pytest.raises(InvalidInput, match="^label column 'y' has numbers beyond 64 bits; convert them to text$"):
+    with pytest.raises(InvalidInput, match=r"^label column 'y' has numbers beyond 64 bits; convert them to text$"):
         label_column(bare, "y")
 
 
