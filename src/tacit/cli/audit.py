@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import check_exists, check_named, check_out
+from tacit.cli.options import check_exists, check_named, check_out, print_json
 from tacit.cli.progress import show_progress
 from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.plan import check_surfaces
@@ -102,7 +102,7 @@ def audit(
     failures = faults(result, limits)
     _write_page(out, result, earlier, failures)
     if as_json:
-        typer.echo(json.dumps(_all_of(result, earlier, failures), indent=1))
+        print_json(_all_of(result, earlier, failures))
     else:
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tacit.cli.options import check_named, check_out, check_tables
+from tacit.cli.options import check_named, check_out, check_tables, print_json
 from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.plan import SURFACES, check_surfaces
 from tacit.privacy.words import join_words, split_words
@@ -74,7 +73,7 @@ def init(
         by = f", by its {how}" if how else ""
         typer.echo(f"warning: {name} tells every label{by}; leave it out of what you release", err=True)
     if as_json:
-        typer.echo(json.dumps({"path": str(out), **decided.as_dict()}, indent=1))
+        print_json({"path": str(out), **decided.as_dict()})
         return
     for note in decided.notes():
         typer.echo(note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,12 +30,18 @@ __all__ = [
     "naming",
     "open_ledger",
     "open_payment",
+    "print_json",
     "rng_of",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _NEEDS_LEDGER = ("dataset", "part", "store", "again", "entry")
+
+
+def print_json(document: object) -> None:
+    """Print a result for programs."""
+    typer.echo(json.dumps(document, indent=1))
 
 
 def rng_of(seed: int | None) -> np.random.Generator:
@@ -115,6 +122,10 @@ def check_ledger(given: Mapping[str, Any]) -> None:
 
 def open_ledger(location: str) -> Ledger:
     """Open a ledger; a scoring server's with its key, which is in the environment or beside the ledger."""
+    from tacit.privacy.ledger.sqlite_file import check_file
+
+    if "://" not in location:
+        check_file(Path(location))  # before SQLAlchemy is imported
     from tacit.privacy.ledger import Ledger
     from tacit.privacy.ledger.secret import SealedLedger
 

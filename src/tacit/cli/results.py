@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tacit.cli.options import print_json
 from tacit.data.locations import BUNDLED, STDIN
 from tacit.privacy.errors import InvalidInput
 
@@ -74,7 +74,7 @@ def stem_of(table: str) -> str:
 def print_release(release: Release, to: Destination, *, as_json: bool) -> None:
     """Print the release's header as JSON, or a summary for its owner."""
     if as_json:
-        typer.echo(json.dumps({"path": str(to.path), **release.to_json()}, indent=1))
+        print_json({"path": str(to.path), **release.to_json()})
     else:
         assumptions = getattr(release.guarantee, "assumptions", ())
         lines = [f"{release}.", *release.notes()]
@@ -99,7 +99,7 @@ def print_model(model: Any, to: Destination | None, *, as_json: bool) -> None:  
     notes = list(getattr(model, "notes", ()))
     if as_json:
         document = {**model.report_.to_json(), "guarantee": model.guarantee_.to_json(), "model": to and str(to.path)}
-        typer.echo(json.dumps({**document, "notes": notes}, indent=1))
+        print_json({**document, "notes": notes})
     else:
         _say([f"{model.report_}", *notes, f"{model.guarantee_}."], to, what="The model")
 
@@ -107,7 +107,7 @@ def print_model(model: Any, to: Destination | None, *, as_json: bool) -> None:  
 def print_leak(leak: Leak, to: Destination | None, *, as_json: bool) -> None:
     """Print what an attack measured."""
     if as_json:
-        typer.echo(json.dumps({**leak.to_json(), "path": to and str(to.path)}, indent=1))
+        print_json({**leak.to_json(), "path": to and str(to.path)})
     else:
         worst = [f"{change}." for change in leak.changes[:1]]
         _say([*leak.notes, f"{leak}", *worst], to, what="The guesses")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from tacit.cli.options import AsJson, check_out, rng_of
+from tacit.cli.options import AsJson, check_out, print_json, rng_of
 from tacit.cli.progress import show_progress
 from tacit.cli.surface import option
 from tacit.privacy.rounding import check_count
@@ -65,7 +64,7 @@ def plan(
     check_count(class_count, name="class_count", least=2)
     chosen = _plan(metric, rows=rows, class_count=class_count, policy=policy, method=method, per_day=per_day)
     if as_json:
-        typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
+        print_json({"metric": metric, **chosen.to_json()})
     else:
         typer.echo(_describe(chosen))
 
@@ -246,7 +245,7 @@ def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json
             "recovered_share": outcome.recovered / chosen.rows,
             "seconds": outcome.seconds,
         }
-        typer.echo(json.dumps({**result, **planned}))
+        print_json({**result, **planned})
         return
     typer.echo(
         f"{outcome.recovered:,} of {chosen.rows:,} labels from {outcome.queries:,} scores in {outcome.seconds:.1f} s: "

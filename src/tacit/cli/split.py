@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tacit.cli import words
-from tacit.cli.options import AsJson, check_named, check_out, check_tables, naming
+from tacit.cli.options import AsJson, check_named, check_out, check_tables, naming, print_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +62,7 @@ def split(
     written = {part: made.part(part).num_rows for part in made.parts}
     _write(out, {part: made.part(part) for part in made.parts}, force=force)
     if as_json:
-        typer.echo(json.dumps({"path": str(out), "rows": written, "left_out": made.left_out}, indent=1))
+        print_json({"path": str(out), "rows": written, "left_out": made.left_out})
         return
     for part, count in written.items():
         typer.echo(f"{out / part}.parquet: {count:,} rows")

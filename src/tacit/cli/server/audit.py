@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson
+from tacit.cli.options import AsJson, print_json
 from tacit.cli.progress import show_progress
-from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug
 
 if TYPE_CHECKING:
     from tacit.server.client import ServerClient

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from tacit.server.client import ServerClient
 
-__all__ = ["Competition", "Token", "Url", "connect", "find_slug", "print_json"]
+__all__ = ["Competition", "Token", "Url", "connect", "find_slug"]
 
 Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="The address of a scoring server.")]
 Token = Annotated[
@@ -49,8 +48,3 @@ def find_slug(client: ServerClient, slug: str | None) -> str:
         said = f"the server has {', '.join(known)}" if known else "the server has none"
         raise InvalidInput(f"competition must be given: {said}")
     return known[0]
-
-
-def print_json(document: Any) -> None:  # noqa: ANN401
-    """Print a result for programs."""
-    typer.echo(json.dumps(document))

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 from tacit.cli.listing import CommandListing
-from tacit.cli.options import AsJson
-from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.options import AsJson, print_json
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug
 from tacit.cli.server.create_options import PARAMETERS, RULES
 
 __all__ = ["host"]

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import AsJson, check_exists
-from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.options import AsJson, check_exists, print_json
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug
 
 __all__ = ["join", "submit"]
 

@@ -1,0 +1,17 @@
+"""``tacit ledger``: what each data set may spend and has spent."""
+
+import typer
+
+from tacit.cli.ledger.budgets import budget, fits
+from tacit.cli.ledger.charging import charge
+from tacit.cli.ledger.creation import create
+from tacit.cli.ledger.records import export, show, verify
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Privacy budgets of data sets: every release is charged before it exists, and no budget is exceeded.",
+)
+for command in (create, budget, charge, fits, verify, show, export):
+    app.command()(command)

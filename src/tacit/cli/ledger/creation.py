@@ -1,0 +1,135 @@
+"""``tacit ledger create``: a ledger, and a data set with its budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.ledger.options import (
+    HERE,
+    Delta,
+    Epsilon,
+    RowsPerPerson,
+    UnitName,
+    Where,
+    guarantee_of,
+    without_entries,
+)
+from tacit.cli.options import AsJson, check_tables, naming, open_ledger, print_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tacit.privacy.ledger import DataSetPart, Ledger
+
+__all__ = ["create"]
+
+
+def create(
+    name: Annotated[
+        str | None, typer.Argument(help="A name for the data set; without it, only the ledger is created.")
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The private table, any that protect reads. Only a keyed digest is stored."),
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column that the budget is for; repeatable. Default: all columns.")
+    ] = None,
+    unit: UnitName = None,
+    epsilon: Epsilon = None,
+    delta: Delta = "0",
+    rows_per_person: RowsPerPerson = "1",
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:START:STOP]",
+            help="A part that shares no row with the others; give START:STOP if it is a range of rows; repeatable.",
+        ),
+    ] = None,
+    restore: Annotated[
+        Path | None, typer.Option(help="Create the ledger from an export, with its secret, data sets and charges.")
+    ] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Create a ledger, and give a data set its budget.
+
+    If the ledger exists, the data set is added to it.
+
+    Example: tacit ledger create adult --table adult.csv --column income --unit label --epsilon 3 --delta 1e-6
+    """
+    from tacit.privacy.errors import InvalidInput
+
+    needed = [name, table, unit, epsilon]
+    if None in needed and (needed != [None] * 4 or column or part):
+        raise InvalidInput("a data set must have NAME, --table, --unit and --epsilon; for an empty ledger give none")
+    check_tables({"table": table}, "table")
+    _check_place(ledger, new=name is None or restore is not None)
+    statement = None
+    if name is None or table is None or unit is None or epsilon is None:
+        book, made = _open_or_create(ledger, restore=restore, must_create=True, quiet=as_json)
+    else:
+        budget, parts = guarantee_of(unit, epsilon, delta, rows_per_person), [_part(text) for text in part or []]
+        columns = _columns(table, column)
+        book, made = _open_or_create(ledger, restore=restore, must_create=False, quiet=as_json)
+        statement = book.register(columns, name=name, budget=budget, parts=parts)
+    if as_json:
+        print_json({"ledger": book.location, "created": made, "data_set": statement and without_entries(statement)})
+    elif statement:
+        typer.echo(f"{name} may spend {statement.budget}.")
+
+
+def _part(text: str) -> DataSetPart:
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.ledger import DataSetPart
+
+    name, *limits = text.split(":")
+    if not limits:
+        return DataSetPart(name=name)
+    if len(limits) != 2 or not all(limit.isdecimal() for limit in limits):
+        raise InvalidInput(f"must be NAME or NAME:START:STOP with two row numbers, got {text!r}", field="part")
+    return DataSetPart(name=name, rows=range(int(limits[0]), int(limits[1])))
+
+
+def _columns(source: str, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    from tacit.data import open_table
+    from tacit.data.rows import read_batches
+    from tacit.privacy.errors import InvalidInput
+
+    with naming("table"):
+        table = open_table(source)
+    unknown = [name for name in names or [] if name not in table.columns]
+    if unknown:
+        raise InvalidInput(f"must be one of {', '.join(table.columns)}, got {', '.join(unknown)}", field="column")
+    if len(set(names or [])) < len(names or []):
+        raise InvalidInput(f"must name each column once, got {', '.join(names or [])}", field="column")
+    return read_batches(table, columns=names or table.columns, batch_rows=1 << 16)
+
+
+def _check_place(location: str, *, new: bool) -> None:
+    """Raise if a file is in the way or is no ledger, before half a second of imports."""
+    if "://" in location or not os.path.lexists(location):
+        return
+    from tacit.privacy.errors import LedgerError
+    from tacit.privacy.ledger.sqlite_file import check_file
+
+    if new:
+        raise LedgerError(f"{location} exists already; it was not changed")
+    check_file(Path(location))
+
+
+def _open_or_create(location: str, *, restore: Path | None, must_create: bool, quiet: bool) -> tuple[Ledger, bool]:
+    """Return a ledger, and whether it was created; print that at once, because the data set may still be rejected."""
+    from tacit.privacy.ledger import Ledger
+
+    if not must_create and restore is None and Ledger.exists(location):
+        return open_ledger(location), False
+    made = Ledger.create(location, restore=restore)
+    if not quiet:
+        typer.echo(f"The ledger {made.location} was created{f' from {restore}' if restore else ''}; it holds a secret.")
+    return made, True

@@ -1,0 +1,73 @@
+"""The options that several commands of the ledger share, and what is made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.ledger import DataSetStatement
+
+__all__ = [
+    "HERE",
+    "Delta",
+    "Epsilon",
+    "RowsPerPerson",
+    "UnitName",
+    "Where",
+    "guarantee_of",
+    "summary",
+    "without_entries",
+]
+
+HERE = "ledger.db"
+
+Where = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        envvar="TACIT_LEDGER",
+        metavar="FILE_OR_URL",
+        help="A SQLite file, or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+UnitName = Annotated[
+    str | None, typer.Option(metavar="label|record|bag", help="The unit of privacy: what a change of the data changes.")
+]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="The epsilon of the budget or charge, read as the decimal you type."),
+]
+Delta = Annotated[
+    str, typer.Option(metavar="NUMBER", help="The delta of the guarantee; 0 is pure differential privacy.")
+]
+RowsPerPerson = Annotated[
+    str,
+    typer.Option(metavar="INTEGER", help="How many rows of one person are used at most; epsilon is for all of them."),
+]
+
+
+def guarantee_of(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Guarantee:  # noqa: ANN401
+    """Return the guarantee of a plan with these words, which mean the same there."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.plan import Plan
+
+    plan = Plan(label="any", unit=unit, epsilon=epsilon, delta=delta, rows_per_person=rows_per_person)
+    if plan.epsilon is None:
+        raise InvalidInput("must be a number", field="epsilon")
+    if plan.unit is None:
+        raise InvalidInput("must be label, record or bag", field="unit")
+    return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
+
+
+def summary(statement: DataSetStatement) -> str:
+    """Return one sentence: what is spent, of which budget."""
+    return f"{statement.name}: {statement.worst}; the budget is {statement.budget}."
+
+
+def without_entries(statement: DataSetStatement) -> dict[str, Any]:
+    """Return a statement as JSON, without its charges."""
+    return {name: value for name, value in statement.to_json().items() if name != "entries"}
