@@ -169,6 +169,7 @@ def test_the_ledger_is_charged_once_and_again_when_asked(run, result, ledger):
         "denoised:denoise=backward",
         "denoised:denoise=neighbors",
         "denoised:estimator=trees",
+        "likelihood:estimator=trees",
         "likelihood",
     ],
 )

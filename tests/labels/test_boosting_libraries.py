@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from tacit.labels.learners.boosting import libraries
-from tacit.labels.learners.boosting.expectation import ExpectationTrees
-from tacit.labels.learners.boosting.histogram_trees import HistogramTrees
-from tacit.labels.learners.boosting.learner import LikelihoodBoosting
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.trees import TreeJudge
+from tacit.labels.fitting.boosting import libraries
+from tacit.labels.fitting.boosting.expectation import ExpectationTrees
+from tacit.labels.fitting.boosting.histogram_trees import HistogramTrees
+from tacit.labels.fitting.boosting.learner import LikelihoodBoosting
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.trees import TreeJudge
 from tests.labels.test_boosting import LIBRARIES, make, released, table
 
 

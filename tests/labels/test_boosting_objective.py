@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.labels.learners.boosting.objective import ReleasedObjective, information_bound
+from tacit.labels.fitting.boosting.objective import ReleasedObjective, information_bound
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse, RandomizedResponseOnBins
 
 RNG = np.random.default_rng(0)

@@ -47,11 +47,13 @@ class Denoised(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedLikelihood(Choice):
-    """Logistic regression by the likelihood of the released labels, which choose its penalty too; the default."""
+    """Maximize the likelihood of the released labels, which also choose the penalty, or size and number of trees."""
 
     name: ClassVar[str] = "likelihood"
     numbers: ClassVar[bool] = False
     learner = lazy_method("tacit.labels.learners.named", "likelihood_learner")
+
+    estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +116,7 @@ HELP = {
 
     Example: tacit labels learn visits.labels.parquet --test checked.csv
 
-    Example: tacit labels learn visits.labels.parquet --method denoised:estimator=trees --out model.joblib
+    Example: tacit labels learn visits.labels.parquet --method likelihood:estimator=trees --out model.joblib
     """,
     "attack": """Guess each label from a release, with and without features.
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from tacit.data.classes import Classes
 from tacit.labels.fitting.class_weights import as_number, coded
 from tacit.labels.fitting.denoise import DenoisingRule, LikelihoodTargets, NoisyLabels
+from tacit.labels.fitting.likelihood_forms import likelihood_form
 from tacit.labels.fitting.model import Weights, fresh_copy
 from tacit.labels.fitting.temperature import scale_temperature
 from tacit.labels.learners.features import (
@@ -25,7 +26,6 @@ from tacit.labels.learners.features import (
     takes_gaps,
     takes_sparse,
 )
-from tacit.labels.learners.likelihood_forms import likelihood_form
 from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import RetrainingReport, RetrainingRule
 from tacit.labels.learners.terms import (
@@ -77,10 +77,11 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         the guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer
         would be given the true ones.
     denoise
-        How released labels become targets. Default: :class:`LikelihoodTargets` for networks and logistic regression,
-        also as the last step of a pipeline (:func:`likelihood_form`: the release then chooses the penalty instead of
-        ``C``). Other estimators are trained in the way under which held-out released labels are likeliest
-        (:func:`judge_training`). :class:`NoCorrection` trains on the released labels unchanged.
+        How released labels become targets. Default: :class:`LikelihoodTargets` for networks, logistic regression and
+        boosted trees of four libraries, also as the last step of a pipeline (:func:`likelihood_form`: the release then
+        chooses the penalty instead of ``C``, and the rounds and size of trees). Other estimators are trained in the way
+        under which held-out released labels are likeliest (:func:`judge_training`). :class:`NoCorrection` trains on the
+        released labels unchanged.
     retrain
         Which rows to train on again, with the model's own predictions. Default, for networks, and where ``denoise`` is
         given: :class:`SkipIfCollapsed`; for other estimators, where held-out released labels prefer it.

@@ -9,7 +9,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.labels.fitting.denoise import DenoisingRule, ForwardCorrection, NoCorrection
-from tacit.labels.fitting.likelihood import LikelihoodRegression
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -52,12 +51,11 @@ def denoised_learner(method: Denoised, rng: np.random.Generator, progress: Progr
 
 
 def likelihood_learner(
-    method: ReleasedLikelihood,  # noqa: ARG001
-    rng: np.random.Generator,
-    progress: Progress | None,
+    method: ReleasedLikelihood, rng: np.random.Generator, progress: Progress | None
 ) -> LabelPrivateClassifier:
     """Return the classifier that is fitted once, to the likelihood."""
-    return LabelPrivateClassifier(LikelihoodRegression(), rounds=0, progress=progress, random_state=rng)
+    estimator = named_estimator(method.estimator)
+    return LabelPrivateClassifier(estimator, rounds=0, progress=progress, random_state=rng)
 
 
 def twins_learner(

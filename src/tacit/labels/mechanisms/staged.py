@@ -38,10 +38,11 @@ class StageLearner:
         from sklearn.utils import _safe_indexing
 
         from tacit.labels.fitting.denoise import NoisyLabels
+        from tacit.labels.fitting.likelihood_forms import likelihood_form
         from tacit.labels.fitting.model import named_estimator
         from tacit.labels.fitting.unseen import predict_unseen
 
-        estimator = named_estimator(name) if self.estimator is None else self.estimator
+        estimator = likelihood_form(named_estimator(name)) if self.estimator is None else self.estimator
         noisy = NoisyLabels(given=drawn.given, likelihood=drawn.likelihood, sample_weight=self.sample_weight)
         rows = np.flatnonzero(seen)
         X, unseen = _safe_indexing(self.X, rows), _safe_indexing(self.X, np.flatnonzero(now))

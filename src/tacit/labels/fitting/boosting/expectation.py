@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.trees import BoostingLibrary, TreeJudge
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.trees import BoostingLibrary, TreeJudge
 
 __all__ = ["ExpectationTrees", "WeightedCopies", "WeightedTrees"]
 

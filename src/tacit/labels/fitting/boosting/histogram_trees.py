@@ -17,9 +17,9 @@ from sklearn._loss.loss import BaseLoss
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from tacit.labels.learners.boosting.expectation import WeightedCopies
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+from tacit.labels.fitting.boosting.expectation import WeightedCopies
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
 
 __all__ = ["HistogramClasses", "HistogramTrees"]
 
@@ -101,20 +101,19 @@ class HistogramTrees:
 
     costly: ClassVar[bool] = False
 
-    def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
-        """Return a regressor with the settings of the trees."""
+    def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
+        """Return a regressor with such trees, and in each leaf as much information as there is in known labels."""
         settings = {name: value for name, value in clone(estimator).get_params().items() if name in _SETTINGS}
-        return _ScoreTrees(**settings)
+        least = grown_leaf(settings["min_samples_leaf"] / objective.bound, of=objective.rows)
+        return _ScoreTrees(**(settings | {"min_samples_leaf": max(int(least), 1)}))
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
-        """Return trees of four leaves, with as much information in each as the given ones have of known labels."""
+    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
+        """Return trees of four leaves."""
         leaves = min(model.max_leaf_nodes or 2**16, 2**16 if model.max_depth is None else 2**model.max_depth)
         if leaves <= FEW_LEAVES:
             return None
-        least = int(grown_leaf(model.min_samples_leaf / objective.bound, of=objective.rows))
         return clone(model).set_params(
             max_leaf_nodes=FEW_LEAVES,
-            min_samples_leaf=max(least, 1),
             max_iter=few_rounds(self.rounds(model), leaves=leaves),
             learning_rate=max(self.rate(model), LEAST_RATE),
         )

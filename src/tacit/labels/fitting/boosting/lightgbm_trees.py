@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
 
 __all__ = ["LightGBMTrees"]
 
@@ -28,22 +28,21 @@ class LightGBMTrees:
     costly: ClassVar[bool] = False
 
     def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
-        """Return a regressor with the settings of the trees."""
+        """Return a regressor with such trees, and in each leaf as much information as there is in known labels."""
         from lightgbm import LGBMModel
 
         settings = {name: value for name, value in clone(estimator).get_params().items() if name not in _OF_CLASSES}
         classes = {} if objective.scores == 1 else {"num_class": objective.scores}
-        return LGBMModel(**settings, **classes)
+        least = grown_leaf(settings["min_child_samples"] / objective.bound, of=objective.rows)
+        return LGBMModel(**(settings | {"min_child_samples": max(int(least), 1)}), **classes)
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
-        """Return trees of four leaves, with as much information in each as the given ones have of known labels."""
+    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
+        """Return trees of four leaves."""
         leaves = min(model.num_leaves, 2**model.max_depth if model.max_depth > 0 else model.num_leaves)
         if leaves <= FEW_LEAVES:
             return None
-        least = int(grown_leaf(model.min_child_samples / objective.bound, of=objective.rows))
         return clone(model).set_params(
             num_leaves=FEW_LEAVES,
-            min_child_samples=max(least, 1),
             n_estimators=few_rounds(self.rounds(model), leaves=leaves),
             learning_rate=max(self.rate(model), LEAST_RATE),
         )

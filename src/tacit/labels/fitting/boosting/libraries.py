@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from tacit.labels.learners.boosting.trees import BoostingLibrary
+from tacit.labels.fitting.boosting.trees import BoostingLibrary
 
 __all__ = ["library_of", "takes_losses"]
 
@@ -42,8 +42,8 @@ def _is_one(estimator: Any, library: str, *names: str) -> bool:  # noqa: ANN401
 
 
 def _histograms() -> BoostingLibrary:
-    from tacit.labels.learners.boosting.expectation import ExpectationTrees
-    from tacit.labels.learners.boosting.histogram_trees import HistogramClasses, HistogramTrees
+    from tacit.labels.fitting.boosting.expectation import ExpectationTrees
+    from tacit.labels.fitting.boosting.histogram_trees import HistogramClasses, HistogramTrees
 
     return HistogramTrees() if takes_losses() else ExpectationTrees(HistogramClasses())
 
@@ -51,20 +51,20 @@ def _histograms() -> BoostingLibrary:
 def _xgboost(estimator: Any) -> BoostingLibrary | None:  # noqa: ANN401
     from xgboost import XGBRFClassifier, XGBRFRegressor
 
-    from tacit.labels.learners.boosting.xgboost_trees import XGBoostTrees
+    from tacit.labels.fitting.boosting.xgboost_trees import XGBoostTrees
 
     boosts = estimator.booster in (None, "gbtree") and not isinstance(estimator, XGBRFClassifier | XGBRFRegressor)
     return XGBoostTrees() if boosts else None
 
 
 def _lightgbm(estimator: Any) -> BoostingLibrary | None:  # noqa: ANN401
-    from tacit.labels.learners.boosting.lightgbm_trees import LightGBMTrees
+    from tacit.labels.fitting.boosting.lightgbm_trees import LightGBMTrees
 
     return LightGBMTrees() if estimator.boosting_type in ("gbdt", "goss") else None
 
 
 def _catboost(scores: int) -> BoostingLibrary:
-    from tacit.labels.learners.boosting.catboost_trees import CatBoostClasses, CatBoostTrees
-    from tacit.labels.learners.boosting.expectation import ExpectationTrees
+    from tacit.labels.fitting.boosting.catboost_trees import CatBoostClasses, CatBoostTrees
+    from tacit.labels.fitting.boosting.expectation import ExpectationTrees
 
     return CatBoostTrees() if scores == 1 else ExpectationTrees(CatBoostClasses())

@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, validate_data
 
-from tacit.labels.learners.boosting.class_shift import class_shift
-from tacit.labels.learners.boosting.libraries import library_of
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.rounds import BoostedRows, grow_trees
+from tacit.labels.fitting.boosting.class_shift import class_shift
+from tacit.labels.fitting.boosting.libraries import library_of
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.rounds import BoostedRows, grow_trees
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LikelihoodBoosting", "LikelihoodBoostingRegressor"]
@@ -53,12 +53,12 @@ class _BoostingEstimator(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         rows, judge = BoostedRows(X, objective), _judging(eval_set, objective)
         rng = np.random.default_rng(seed)
         self._trees = grow_trees(library, estimator, rows, judge=judge, options=options, rng=rng)
-        self._library, self._objective = library, objective.take(np.arange(0))
+        self._objective = objective.take(np.arange(0))
 
     def _probabilities(self, X: Any) -> Array:  # noqa: ANN401
         check_is_fitted(self, "_trees")
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self._objective.probabilities(self._library.scores(self._trees, X))
+        return self._objective.probabilities(self._trees.scores(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
@@ -81,7 +81,7 @@ class LikelihoodBoosting(ClassifierMixin, _BoostingEstimator):  # type: ignore[m
     the estimator. CatBoost with several scores is fitted by expectation maximization instead.
 
     Held-out released labels choose the number of rounds, up to the estimator's own, and whether the trees have its
-    size or four leaves, which under much noise is better; this costs no privacy.
+    size or four leaves, which under much noise is better, or the mean of both; this costs no privacy.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from tacit.labels.learners.boosting.expectation import WeightedCopies
-from tacit.labels.learners.boosting.objective import ReleasedObjective
-from tacit.labels.learners.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds
+from tacit.labels.fitting.boosting.expectation import WeightedCopies
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds
 
 __all__ = ["CatBoostClasses", "CatBoostTrees"]
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.labels.learners.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
 
 __all__ = ["FEW_LEAVES", "LEAST_RATE", "BoostingLibrary", "TreeJudge", "few_rounds", "grown_leaf"]
 
@@ -31,13 +31,17 @@ class TreeJudge:
     objective: ReleasedObjective
     patience: int
     losses: list[float] = field(default_factory=list)  # before the first round, and after each
+    best_scores: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.losses.append(self.objective.loss(self.objective.nothing()))
+        self.best_scores = self.objective.nothing()
+        self.losses.append(self.objective.loss(self.best_scores))
 
     def judge(self, scores: Array) -> float:
-        """Return the loss of the held-out rows, and remember it."""
+        """Return the loss of the held-out rows, and remember it, and the best scores."""
         self.losses.append(self.objective.loss(scores))
+        if self.best == len(self.losses) - 1:
+            self.best_scores = np.reshape(np.array(scores, dtype=np.float64), self.best_scores.shape)
         return self.losses[-1]
 
     @property
