@@ -293,12 +293,18 @@ def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):
             "numbers.csv --label days --data good.csv --metric mae --classes a,b",
             "--classes requires a metric of classes",
         ),
-        ("numbers.csv --label days --data good.csv --metric mae:upper=0.1", "give the public range, as in metric mae"),
         ("truth.csv --label ill --data good.csv --dataset visits", "--dataset requires --ledger"),
     ],
 )
 def test_files_that_do_not_fit_are_rejected(run, arguments, words):
     assert words in run(f"protect {arguments} --epsilon 1", code=2).stderr
+
+
+def test_labels_beyond_the_range_are_moved_into_it_unless_nothing_is_guaranteed(run):
+    words = "protect numbers.csv --label days --data good.csv --metric mae:upper=0.1"
+    assert "beyond 0 to 0.1 count as the nearer end." in run(f"{words} --epsilon 1").stdout
+    refused = run(f"{words} --epsilon none --policy exact --out exact.json", code=2).stderr
+    assert "give the public range, as in metric mae" in refused
 
 
 def test_what_follows_from_the_plan_is_not_given_twice():

@@ -105,7 +105,7 @@ class SquaredLoss(SemilinearLoss):
 class PoissonLoss(SemilinearLoss):
     """The Poisson loss of a count: b(f) = e^f, T(y) = y, c(y) = 0.
 
-    Counts above `most` are clipped to it where it is declared; a private release needs it.
+    Counts are clipped to [0, `most`] where `most` is declared; a private release needs it.
 
     Parameters
     ----------
@@ -140,14 +140,16 @@ class PoissonLoss(SemilinearLoss):
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
         y = as_labels(labels)
-        refuse(y < 0, y, "a label of the Poisson loss must be >= 0", "remove or recode the row")
-        return np.minimum(y, self.bounds[1])[:, None]
+        if self.most is None:
+            refuse(y < 0, y, "a label of the Poisson loss must be >= 0", "remove or recode the row")
+        return np.clip(y, *self.bounds)[:, None]
 
     def statistic_in_sql(self, column: SqlColumn, /) -> list[str]:
-        return [_clipped(column.number, None, self.most)]
+        return [_clipped(column.number, None if self.most is None else 0.0, self.most)]
 
     def violation(self, column: SqlColumn, /) -> str:
-        return f"({column.is_missing} OR {column.number} < 0)"
+        negative = f" OR {column.number} < 0" if self.most is None else ""  # a refusal would tell of one label
+        return f"({column.is_missing}{negative})"
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.exp(as_predictions(f, 1))[:, 0])

@@ -93,13 +93,12 @@ class PrivateSelection:
         """Return the scores in whole units, which one record moves by at most 1,025.
 
         A score that moves by at most D moves by at most 1,024 units of D/1024 before it is rounded. Its float is
-        within 2^-12 units of it, so that the rounded score moves by at most one unit more.
+        within 2^-12 units of it, so that the rounded score moves by at most one unit more. Scores beyond the grid are
+        the largest on it, which moves none farther: a refusal would reveal that public class sizes are far off.
         """
         sensitivity = self.score.sensitivity(class_rows=class_rows)
         units = self.score.scores(moments, class_rows=class_rows) * (RESOLUTION / sensitivity)
-        if units.max(initial=0.0) > _LARGEST:
-            raise InvalidInput("must be nearer to the true class sizes: the scores leave the grid", field="class_rows")
-        return np.floor(units + 0.5).astype(np.int64)
+        return np.floor(np.minimum(units, _LARGEST) + 0.5).astype(np.int64)
 
 
 def choose_once(scores: Steps, *, keep: int, sensitivity: int, epsilon: float, rng: np.random.Generator) -> Steps:

@@ -40,6 +40,9 @@ class LabelTable:
         Class codes, or numbers where the metric reads numbers.
     scored
         The numbers of the rows that are scored; None: all.
+    clipped
+        How many labels are beyond the metric's range and count as its nearer end, which a guarantee requires: whether
+        such a label is refused would reveal it. For the owner only.
     """
 
     name: str
@@ -49,6 +52,7 @@ class LabelTable:
     classes: Classes | None
     ids: pa.Array | None
     scored: NDArray[np.int64] | None = None
+    clipped: int = 0
 
     @classmethod
     def read(
@@ -65,16 +69,18 @@ class LabelTable:
         values = label_column(rows, plan.label, least_classes=1)
         coding = _classes(values, plan, classes or plan.classes)
         metric = plan.metric.for_classes(0 if coding is None else len(coding))
+        within = values if coding is not None or plan.epsilon is None else _moved_into_range(values, metric)
         return cls(
             name=name,
             table=rows,
             metric=metric,
-            labels=_in_range(values, metric) if coding is None else coding.encode(values),
+            labels=_in_range(within, metric) if coding is None else coding.encode(values),
             classes=coding,
             ids=_distinct_ids(rows) if _ID in columns[1:] else None,
             scored=None
             if plan.person is None
             else limit_rows(rows[plan.person], rows=plan.rows_per_person, seed=draw_seed(rng)),
+            clipped=int((within != values).sum()),
         )
 
     @property
@@ -177,6 +183,10 @@ def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -
     classes = Classes.of(values, declared=declared)
     check_class_count(len(classes), label=plan.label)
     return classes
+
+
+def _moved_into_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
+    return np.clip(values, *metric.label_range)
 
 
 def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:

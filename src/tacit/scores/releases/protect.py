@@ -96,7 +96,7 @@ def protect(
         payment=payment,
         sources=files_read(table, sources),
     )
-    return replace(release, left_out=labels.rows - labels.scored_rows)
+    return replace(release, left_out=labels.rows - labels.scored_rows, clipped=labels.clipped)
 
 
 def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> ReleaseHeader:

@@ -24,10 +24,18 @@ MEMBER = "scores"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(releases.Release):
-    """The answers to submissions; without any it is an offer, which states the rules and reveals no label."""
+    """The answers to submissions; without any it is an offer, which states the rules and reveals no label.
+
+    Parameters
+    ----------
+    clipped
+        How many labels are beyond the metric's range and count as its nearer end: for the owner, not in the release.
+    """
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
     member_types: ClassVar[tuple[type[ReleaseMember], ...]] = (DocumentMember,)
+
+    clipped: int = 0
 
     @cached_property
     def plan(self) -> Plan:
@@ -95,6 +103,9 @@ class Release(releases.Release):
         if scale := self.settled["noise_scale"]:
             of = "mean of the squared errors" if self.metric.root else "score"
             lines.append(f"Noise of scale {scale:.3g} on the {of}.")
+        if self.clipped:
+            low, high = self.metric.label_range
+            lines.append(f"{counted(self.clipped, 'label')} beyond {low:g} to {high:g} count as the nearer end.")
         lines += self._notes_on_persons()
         kept = "" if isinstance(self.guarantee, Guarantee) else "the labels, "
         return [*lines, f"Not protected: {kept}features, predictions and the number of rows."]
