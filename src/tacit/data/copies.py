@@ -79,8 +79,6 @@ def _by_range(column: pa.Array, labels: pa.Array) -> str | None:
     measured = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
     if not measured or column.null_count or len(labels) < 2:
         return None
-    from scipy.special import gammaln  # a fifth of a second of import that a table without such columns does not need
-
     order = pc.sort_indices(column)
     values, sorted_labels = column.take(order), labels.take(order)
     ends = pc.not_equal(sorted_labels[1:], sorted_labels[:-1])

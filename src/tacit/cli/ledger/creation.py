@@ -77,7 +77,9 @@ def create(
         budget, parts = guarantee_of(unit, epsilon, delta, rows_per_person), [_part(text) for text in part or []]
         columns = _columns(table, column)
         book, made = _open_or_create(ledger, restore=restore, must_create=False, quiet=as_json)
-        statement = book.register(columns, name=name, budget=budget, parts=parts)
+        statement = book.register(columns, name=name, budget=budget, parts=parts, private=column or None)
+        for overlap in book.overlaps(name):
+            typer.echo(f"Note: {name} {overlap}. For these rows, releases from both add up.", err=True)
     if as_json:
         print_json({"ledger": book.location, "created": made, "data_set": statement and without_entries(statement)})
     elif statement:
@@ -97,6 +99,7 @@ def _part(text: str) -> DataSetPart:
 
 
 def _columns(source: str, names: list[str] | None) -> Iterator[pa.RecordBatch]:
+    """All columns of the table: by those beside the named ones, rows are found in other data sets."""
     from tacit.data import open_table
     from tacit.data.rows import read_batches
     from tacit.privacy.errors import InvalidInput
@@ -108,7 +111,7 @@ def _columns(source: str, names: list[str] | None) -> Iterator[pa.RecordBatch]:
         raise InvalidInput(f"must be one of {', '.join(table.columns)}, got {', '.join(unknown)}", field="column")
     if len(set(names or [])) < len(names or []):
         raise InvalidInput(f"must name each column once, got {', '.join(names or [])}", field="column")
-    return read_batches(table, columns=names or table.columns, batch_rows=1 << 16)
+    return read_batches(table, columns=table.columns, batch_rows=1 << 16)
 
 
 def _check_place(location: str, *, new: bool) -> None:

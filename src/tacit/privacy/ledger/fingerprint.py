@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.privacy.canonical import ColumnDigest, RunningHash, decode
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["arrow_batches", "fingerprint_rows", "fingerprints", "list_column"]
+__all__ = ["arrow_batches", "batches_of", "fingerprint_rows", "fingerprints", "list_column"]
 
 _ROWS_AT_ONCE = 1 << 14  # Arrow reads on to the end where a text is no number, and is slow to say so
 
@@ -48,7 +48,7 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     digest = _PositionDigest(lambda: hmac.new(secret, digestmod="sha256"))
     found: dict[int, bytes] = {}
     stops = sorted(set(at), reverse=True)
-    for batch in _batches(data):
+    for batch in batches_of(data):
         start = 0
         while stops and stops[-1] <= digest.rows + batch.num_rows - start:
             size = stops.pop() - digest.rows
@@ -175,14 +175,19 @@ def _bare(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(bare, ""), pa.scalar(None, bare.type), bare)
 
 
-def _batches(data: object) -> Iterator[pa.RecordBatch]:
+def batches_of(data: object) -> Iterator[pa.RecordBatch]:
+    """Cut any container into record batches, or raise; NaN is a missing value."""
     try:
-        yield from map(_unnamed, arrow_batches(data))
+        yield from map(_with_missing, arrow_batches(data))
     except (pa.ArrowException, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InvalidInput(
             f"must be columns of one type each, got {type(data).__name__}: {reason}", field="data"
         ) from error
+
+
+def _with_missing(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([_without_nan(column) for column in batch.columns], names=batch.schema.names)
 
 
 def _unnamed(batch: pa.RecordBatch) -> pa.RecordBatch:

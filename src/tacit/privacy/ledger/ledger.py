@@ -16,13 +16,14 @@ from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
-from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
+from tacit.privacy.ledger.fingerprint import batches_of, fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import exists, found, open_database
 from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetVersion, Receipt, check_text, split_id
 from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.secret import SealingKey
+from tacit.privacy.ledger.sketch import DataSetOverlap, SketchedRows
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
 from tacit.privacy.ledger.verification import check_against, verify
 from tacit.privacy.rounding import check_count
@@ -45,8 +46,8 @@ class Ledger:
     accepted while one of a few sums, fixed when the budget was opened, is within its limit.
 
     Limits: the ledger records what is declared. It cannot detect a release that was not charged, two data sets of the
-    same people in other rows or another order, or parts that are not disjoint. Anyone who can read the file can read
-    the secret, unless it is sealed under a key that is kept elsewhere.
+    same people in other rows, or parts that are not disjoint. Anyone who can read the file can read the secret, unless
+    it is sealed under a key that is kept elsewhere.
 
     Examples
     --------
@@ -129,9 +130,17 @@ class Ledger:
             return tuple(row["name"] for row in rows.find(DATA_SET))
 
     def register(
-        self, data: object, *, name: str, budget: Guarantee, parts: Sequence[DataSetPart] = ()
+        self,
+        data: object,
+        *,
+        name: str,
+        budget: Guarantee,
+        parts: Sequence[DataSetPart] = (),
+        private: Sequence[str] | None = None,
     ) -> DataSetStatement:
         """Give data a name, a unit and a budget; known data, and data that extend known data, are rejected.
+
+        Afterwards :meth:`overlaps` finds other data sets with many of the same rows; they are not rejected.
 
         Parameters
         ----------
@@ -144,12 +153,24 @@ class Ledger:
         parts
             Parts that share no row and, with more than one row per person, no person. The part of a row must not depend
             on what the budget protects. Default: one part. A charge that names its parts costs the others nothing.
+        private
+            The columns that the budget is for, if the data have others, by which rows are found in other data sets.
         """
         terms = registry.DataSetTerms(name=name, budget=budget, parts=tuple(parts))
-        prints = self._fingerprints(data)
+        passing = SketchedRows(self._secret, private=private)
+        prints = self._fingerprints(passing.pass_private(batches_of(data)))
         with self.transaction() as opened:
-            registry.register(opened, prints, terms)
+            registry.register(opened, prints, terms, passing.sketch())
             return DataSetAccounts.find(opened, name).statement()
+
+    def overlaps(self, name: str) -> list[DataSetOverlap]:
+        """Return the data sets that seem to have rows of this one, for their owner: releases from both add up.
+
+        In any order, with some rows changed, left out or added, whatever the columns are called. Where the ledger knows
+        only labels: the same labels in a row, forward or backward, whatever the classes are called.
+        """
+        with self._reading() as rows:
+            return registry.overlaps(rows, DataSetAccounts.find(rows, name).id)
 
     def identify(self, data: object) -> DataSetVersion:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""

@@ -12,10 +12,20 @@ from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import account_row, now
 from tacit.privacy.ledger.records import ALL, DataSetPart, DataSetVersion, check_text
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, SKETCH, VERSION
+from tacit.privacy.ledger.sketch import DataSetOverlap, DataSetSketch
 from tacit.privacy.rounding import check_bounds
 
-__all__ = ["DataSetTerms", "add_budget", "check_budget", "find_data_set", "identify", "known_counts", "register"]
+__all__ = [
+    "DataSetTerms",
+    "add_budget",
+    "check_budget",
+    "find_data_set",
+    "identify",
+    "known_counts",
+    "overlaps",
+    "register",
+]
 
 Prints = Mapping[int, bytes]
 
@@ -72,7 +82,7 @@ def known_counts(rows: SealedRows) -> set[int]:
     return {version["rows"] for version in rows.find(VERSION)}
 
 
-def register(rows: SealedRows, prints: Prints, terms: DataSetTerms) -> None:
+def register(rows: SealedRows, prints: Prints, terms: DataSetTerms, sketch: DataSetSketch) -> None:
     """Record a new data set; data that the ledger already knows are rejected."""
     rows.find(LEDGER, lock=True)
     terms.check_length(max(prints))
@@ -89,6 +99,7 @@ def register(rows: SealedRows, prints: Prints, terms: DataSetTerms) -> None:
     rows.add(DATA_SET, id=number, name=terms.name, unit=str(terms.budget.unit), rows=terms.budget.rows, time=now())
     add_budget(rows, number, terms.budget)
     _add_version(rows, number, prints)
+    rows.add(SKETCH, data_set=number, **sketch.to_columns())
     for i, part in enumerate(terms.parts or [None], start=1):
         _add_part(rows, number, i, part, budget=terms.budget)
 
@@ -107,6 +118,15 @@ def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
     return DataSetVersion(
         data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"]
     )
+
+
+def overlaps(rows: SealedRows, data_set: int) -> list[DataSetOverlap]:
+    """Return the data sets that seem to have rows of this one, most first; nothing is refused for them."""
+    known = {row["data_set"]: DataSetSketch.of_row(row) for row in rows.find(SKETCH)}
+    own = known.pop(data_set, DataSetSketch())
+    names = {row["id"]: str(row["name"]) for row in rows.find(DATA_SET)}
+    found = [DataSetOverlap(data_set=names[other], share=own.share_with(sketch)) for other, sketch in known.items()]
+    return sorted((one for one in found if one.share), key=lambda one: -one.share)
 
 
 def find_data_set(rows: SealedRows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:

@@ -25,6 +25,7 @@ __all__ = [
     "LINK",
     "PART",
     "REQUEST",
+    "SKETCH",
     "TABLES",
     "VERSION",
 ]
@@ -83,6 +84,15 @@ VERSION = _sealed(
     Column("fingerprint", LargeBinary, nullable=False, unique=True),
     _text("time"),
 )
+
+SKETCH = _sealed(
+    "ledger_sketch",
+    _data_set(),
+    Column("rows", LargeBinary, nullable=False),
+    Column("labels", LargeBinary, nullable=False),
+    Column("runs", LargeBinary, nullable=False),
+)
+"""Samples of the first version's rows, by which another data set with the same rows is found; never exported."""
 
 ENTRY = _sealed(
     "ledger_entry",

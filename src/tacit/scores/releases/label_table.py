@@ -186,7 +186,7 @@ def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -
 
 
 def _moved_into_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
-    return np.clip(values, *metric.label_range)
+    return np.asarray(np.clip(values, *metric.label_range))
 
 
 def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:

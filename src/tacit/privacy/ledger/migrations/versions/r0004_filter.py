@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from tacit.privacy.ledger.migrations.append_only import refuse_changes
+
 __all__ = ["down_revision", "revision", "upgrade"]
 
 revision = "0004"
@@ -32,21 +34,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["data_set", "number"], ["ledger_entry.data_set", "ledger_entry.number"]),
         sa.ForeignKeyConstraint(["data_set", "budget"], ["ledger_budget.data_set", "ledger_budget.number"]),
     )
-    _refuse_changes("ledger_link")
-
-
-def _refuse_changes(table: str) -> None:
-    if op.get_bind().dialect.name == "sqlite":
-        for verb in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
-            )
-    else:
-        op.execute(
-            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only()"
-        )
+    refuse_changes("ledger_link")
 
 
 def _number(name: str) -> sa.Column[int]:
