@@ -55,13 +55,14 @@ def describe(row: RowMapping, rules: Rules) -> Competition:
         name=row["name"],
         description=row["description"],
         metric=metric.name,
-        rules=rules.describe(),
+        rules=(*rules.describe(), *rules.describe_answers(row["answers"])),
         lower_is_better=metric.lower_is_better,
         rows=row["rows"],
         classes=row["classes"],
         columns=columns_of(metric),
         submissions=rules.plan.submissions,
         per_day=rules.per_day,
+        answers=row["answers"],
         joined=row["joined"],
         teams=rules.teams,
         opens=_moment(row["opens"]),
@@ -81,6 +82,7 @@ def insert_competition(
     labels: PrivateLabels,
     data_set: str | None,
     parted: bool,
+    answers: int | None,
     key: ServerKey,
     now: str,
 ) -> None:
@@ -101,6 +103,7 @@ def insert_competition(
             parted=parted,
             time=now,
             finished=None,
+            answers=answers,
         )
     )
     number = find(connection, terms.slug)["id"]

@@ -104,6 +104,7 @@ class ScoringEngine(TokenAccess):
         metric, codes = encode_labels(names, terms.rules.plan)
         public = terms.rules.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
         terms.rules.check(metric, public=int(public.sum()), private=int((~public).sum()))
+        terms.rules.check_classes([codes[public], codes[~public]])
         self._insert(terms, metric, rows, PrivateLabels(codes=codes, public_rows=public), names)
         return self.competition(terms.slug)
 
@@ -134,7 +135,7 @@ class ScoringEngine(TokenAccess):
                 name=name,
                 token=hash_token(token),
                 entry=entry,
-                reserved=0 if entry is None else scores_reserved(rules),
+                reserved=competition["answers"] or (0 if entry is None else scores_reserved(rules)),
                 key=self._key,
                 now=self._now(),
             )
@@ -236,6 +237,7 @@ class ScoringEngine(TokenAccess):
                 labels=labels,
                 data_set=data_set,
                 parted=parted,
+                answers=terms.rules.answers_each(metric, rows=int(labels.public_rows.sum())),
                 key=self._key,
                 now=self._now(),
             )

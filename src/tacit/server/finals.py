@@ -34,25 +34,26 @@ def release_final(
     """
     lower = board.metric.lower_is_better
     best = best_submissions(connection, competition["id"], lower=lower)
-    public_ranks = ranks([score.released for _, _, score, _ in best])
+    places = ranks([score.value for _, _, score, _ in best])
+    public_ranks = {team: rank for rank, (team, _, _, _) in zip(places, best, strict=True)}
     if bool(board.labels.public_rows.all()):
-        answers = [(score.released, score.text) for _, _, score, _ in best]
+        answers = {team: (score.value, score.text) for team, _, score, _ in best}
     else:
-        _charge(board, competition, teams=len(best), accounts=accounts)
         last = last_numbers(connection, competition["id"])
-        found = [_final_answer(connection, board, team, last[team]) for team, _, _, _ in best]
-        answers = [(answer.released, answer.text) for answer in found]
-    ordered = sorted(value if lower else -value for value, _ in answers)
+        _charge(board, competition, teams=len(last), accounts=accounts)
+        found = {team: _final_answer(connection, board, team, number) for team, number in last.items()}
+        answers = {team: (answer.released, answer.text) for team, answer in found.items()}
+    ordered = sorted(value if lower else -value for value, _ in answers.values())
     rows = [
         {
             "competition": competition["id"],
             "team": team,
             "rank": ordered.index(value if lower else -value) + 1,
-            "public_rank": public_rank,
+            "public_rank": public_ranks.get(team, 0),
             "released": value,
             "text": text,
         }
-        for (team, _, _, _), public_rank, (value, text) in zip(best, public_ranks, answers, strict=True)
+        for team, (value, text) in answers.items()
     ]
     if rows:
         connection.execute(insert(FINAL), rows)

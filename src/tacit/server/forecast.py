@@ -14,7 +14,7 @@ from tacit.privacy.rounding import check_count
 from tacit.privacy.words import counted
 from tacit.scores.attacks import best_size, plan_attack
 from tacit.scores.metrics import Metric
-from tacit.scores.policies import Policy
+from tacit.server.coalition import answer_noise
 from tacit.server.rules import Rules
 
 __all__ = ["LeakForecast", "forecast"]
@@ -87,7 +87,7 @@ def forecast(
     planned = None if rules.is_split or rules.policy.error is None else _planned(rules, metric, rows, known=known)
     if planned is not None:
         return planned
-    noise = _noise(metric, rules.policy, rows=_share(rows, rules.public_fraction))
+    noise = answer_noise(metric, rules.policy, rows=_share(rows, rules.public_fraction))
     if noise is None:
         told = f"No attack on {metric.title} under this policy is known here"
         return _silent("none", f"{told}; that does not mean that none exists.")
@@ -150,21 +150,12 @@ def _final_gain(rules: Rules, metric: Metric, rows: int, order: NDArray[np.float
     private = 1 - rules.public_fraction
     if private <= 0:
         return 0.0
-    noise = _noise(metric, rules.final_policy, rows=_share(rows, private))
+    noise = answer_noise(metric, rules.final_policy, rows=_share(rows, private))
     return 0.0 if noise is None else private * best_size(order, queries=1, noise=noise)[1]
 
 
 def _share(rows: int, fraction: float) -> int:
     return max(1, round(rows * fraction))
-
-
-def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
-    """Return the variance of an answer in units of what one label moves; None if that is not known."""
-    moved = metric.sensitivity(rows)
-    if metric.reveals is None or moved is None or (metric.classes > 2 and not metric.additive):
-        return None
-    low, high, scale = policy.interval(sum(metric.bounds) / 2, metric=metric, rows=rows)
-    return max(1e-6, ((high - low) ** 2 / 12 + 2 * scale**2) / moved**2)
 
 
 def _silent(kind: str, sentence: str) -> LeakForecast:

@@ -58,6 +58,9 @@ class CompetitionRequest(_StrictRequest):
     final: _Choice = str(_DEFAULT.final)
     final_epsilon: float | Literal["none"] | None = _DEFAULT.final_epsilon
     teams: Annotated[int, Field(ge=1, le=100_000)] = _DEFAULT.teams
+    together: float | Literal["none"] | None = _DEFAULT.together
+    rarest: float = _DEFAULT.rarest
+    live: Literal["kept", "spent"] = _DEFAULT.live
     opens: AwareDatetime | None = None
     closes: AwareDatetime | None = None
     public: bool = True

@@ -29,6 +29,9 @@ from tacit.server.submission import used_on
 __all__ = ["CompetitionReader"]
 
 
+_TEAM = select(TEAM, COMPETITION.c.answers).join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
+
+
 class CompetitionReader:
     """The part of the engine that only reads."""
 
@@ -44,11 +47,12 @@ class CompetitionReader:
         """Return what is left of the team's budget."""
         rules = self.board(team.competition).rules
         with self._database.reading() as connection:
-            row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
+            row = connection.execute(_TEAM.where(TEAM.c.id == team.id)).mappings().one()
             today = used_on(connection, row, day=self.settings.clock().date().isoformat())
         total = max(0, rules.plan.submissions - row["used"])
         left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
-        return RemainingSubmissions(total=total, today=left)
+        live = None if row["answers"] is None else row["answers"] - row["drawn"]
+        return RemainingSubmissions(total=total, today=left, live=live)
 
     def own_scores(self, team: Team) -> tuple[ScoredSubmission, ...]:
         """Return the team's released scores, oldest first."""
@@ -90,7 +94,8 @@ class CompetitionReader:
         """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
-            return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
+            shown = (TEAM.c.competition == competition["id"], SUBMISSION.c.answered)
+            return standings.scores(connection, *shown, most=most)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
         """Return the teams, first joined first."""

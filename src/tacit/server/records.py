@@ -31,6 +31,7 @@ Sentence = Annotated[InstanceOf[Guarantee] | InstanceOf[NoGuarantee], PlainSeria
 """A guarantee, or why there is none; the API writes it as a sentence."""
 
 ReleasedScore = Annotated[float, Field(serialization_alias="score")]
+ShownScore = Annotated[float | None, Field(serialization_alias="score")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,8 @@ class Competition:
     ----------
     metric, rules
         The metric as it is written, and the policy, budget and split in plain sentences.
+    answers
+        How many live scores each team gets where all teams share them; None: every submission is answered.
     joined, teams
         How many teams have joined, and how many may.
     rows, classes
@@ -60,6 +63,7 @@ class Competition:
     columns: tuple[str, ...]
     submissions: int
     per_day: int | None
+    answers: int | None
     joined: int
     teams: int
     opens: datetime | None
@@ -130,15 +134,21 @@ class ScoredSubmission:
     id
         The submission's own; sending the same id with the same predictions again returns this same score.
     released
-        The number that left, as the policy made it.
+        The number that left, as the policy made it; None where the submission is kept for the end.
     """
 
     id: str
     team: str
     number: int
     time: datetime
-    released: ReleasedScore
+    released: ShownScore
     text: str
+
+    @property
+    def value(self) -> float:
+        """The released number of a submission that was answered."""
+        assert self.released is not None
+        return self.released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +165,13 @@ class LeaderboardPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalPlace:
-    """One line of the final ranking, on the private rows."""
+    """One line of the final ranking, on the private rows; a team without a live score has no public rank."""
 
     rank: int
     team: str
     released: ReleasedScore
     text: str
-    public_rank: int
+    public_rank: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,10 +190,11 @@ class SubmissionFlag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemainingSubmissions:
-    """What is left of a team's submission budget; None: without a limit."""
+    """What is left of a team's submission budget, and of its live scores; None: without a limit."""
 
     total: int | None
     today: int | None
+    live: int | None
 
     @property
     def now(self) -> int | None:

@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_bounds, exact, round_up
@@ -108,11 +108,38 @@ class Rules:
     teams: int = field(
         default=20, metadata=about("How many teams may join; the ledger keeps epsilon for that many.", **_AT_LEAST_ONE)
     )
+    together: float | None = field(
+        default=None,
+        metadata=about(
+            "Points of balanced advantage over the features that all teams together may gain from the live scores, and "
+            "again from the final ones: the teams share few answers, other submissions are kept for the end. none: no "
+            "such limit.",
+            metavar="POINTS|none",
+            rule="a number above 0 and below 100, or none",
+            holds=lambda points: 0 < points < 100,
+        ),
+    )
+    rarest: float = field(
+        default=0.2,
+        metadata=about(
+            "With --together: the share of rows that every class surely has; a rare class gives fewer answers.",
+            rule="in (0, 0.5]",
+            holds=lambda share: 0 < share <= 0.5,
+        ),
+    )
+    live: Literal["kept", "spent"] = field(
+        default="kept",
+        metadata=about(
+            "With --together: spent gives the labels behind the live scores away, answers every submission, and "
+            "protects the other rows alone."
+        ),
+    )
 
     def __post_init__(self) -> None:
         settle(self)
         check_bounds(self.final_epsilon, 0.0, name="final_epsilon")
         _ = self.final_policy
+        self._check_together()
 
     @cached_property
     def policy(self) -> Policy:
@@ -131,6 +158,15 @@ class Rules:
     def is_split(self) -> bool:
         """Whether rows are kept for the final ranking."""
         return self.public_fraction < 1
+
+    def answers_each(self, metric: Metric, *, rows: int) -> int | None:
+        """Return how many live scores each team gets where all share those on so many rows; None: no such limit."""
+        from tacit.server.coalition import answers_within
+
+        if self.together is None or self.live == "spent":
+            return None
+        found = answers_within(self.together, metric, self.policy, rows=rows, rarest=self.rarest)
+        return min(found // self.teams, self.plan.submissions)
 
     def refusal(self, *, used: int, used_today: int) -> str | None:
         """Return why a team's next submission is rejected, or None."""
@@ -160,6 +196,23 @@ class Rules:
         self.policy.check(metric, rows=public)
         if private:
             self.final_policy.check(metric, rows=private)
+        if self.together is not None:
+            self._check_final(metric, rows=private)
+
+    def check_classes(self, parts: Iterable[NDArray[Any]]) -> None:
+        """Raise if a class that occurs is rarer than declared in one part of the labels."""
+        import numpy as np
+
+        if self.together is None:
+            return
+        for codes in parts:
+            counts = np.unique(codes, return_counts=True)[1]
+            if counts.min() < self.rarest * len(codes) or len(counts) < 2:
+                raise InvalidInput(
+                    f"must be at most the share of the rarest class in each part of the rows, which is below "
+                    f"{self.rarest:g}; a smaller one gives fewer answers",
+                    field="rarest",
+                )
 
     def without_limit(self, submissions: int) -> Rules:
         """Return the rules under which a team gets so many of the same scores, on any day."""
@@ -169,6 +222,57 @@ class Rules:
         scores = self.policy.scores_charged(submissions)
         epsilon = round_up(scores * exact(one.epsilon)) if isinstance(one, Guarantee) else None
         return replace(self, plan=replace(self.plan, submissions=submissions, epsilon=epsilon), per_day=None)
+
+    def _check_together(self) -> None:
+        """Raise where a limit for all teams together does not fit the other rules."""
+        if self.together is None:
+            if self.live == "spent":
+                raise InvalidInput("must be given where live rows are spent: it protects the others", field="together")
+            return
+        if not self.plan.metric.classes:
+            raise InvalidInput(
+                f"must be none for labels that are no classes ({self.plan.metric.title})", field="together"
+            )
+        if not self.is_split:
+            raise InvalidInput("must leave rows for the final ranking with together, got 1", field="public_fraction")
+        if self.policy.error is None:
+            raise InvalidInput(
+                f"must be exact or rounded with together, got {self.policy.name}: few exact answers rank better than "
+                "many noisy ones",
+                field="policy",
+            )
+
+    def _check_final(self, metric: Metric, *, rows: int) -> None:
+        """Raise if one final score for each team is more than all together may learn."""
+        from tacit.server.coalition import answers_within
+
+        assert self.together is not None
+        most = answers_within(self.together, metric, self.final_policy, rows=rows, rarest=self.rarest)
+        if self.teams > most:
+            raise InvalidInput(
+                f"must be at most {most}: the final scores of more teams on {rows:,} rows are expected to give "
+                f"more than {self.together:g} points, got {self.teams}",
+                field="teams",
+            )
+
+    def describe_answers(self, answers: int | None) -> tuple[str, ...]:
+        """Return what all teams together may learn, where that is limited, by the live scores of each team."""
+        if self.together is None:
+            return ()
+        final = (
+            f"All final scores together are expected to give whoever sees them at most {self.together:g} points of "
+            f"balanced advantage over the features, where no class has less than {self.rarest:.3g} of the rows."
+        )
+        if self.live == "spent":
+            given = (
+                "The labels behind the live scores are given away; only those behind the final ranking are protected."
+            )
+            return given, final
+        kept = "Other submissions are kept, and each team's last one is scored at the end."
+        if not answers:
+            return f"There are no live scores: {self.teams} teams together would learn too much. {kept}", final
+        each = f"{counted(answers, 'live score')}, {answers * self.teams:,} in all"
+        return f"A team gets {each}: together they give at most as many points as the final ones. {kept}", final
 
     def describe(self) -> tuple[str, ...]:
         """Return the rules, one plain sentence each."""

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    true,
 )
 
 __all__ = [
@@ -92,8 +93,10 @@ COMPETITION = Table(
     _flag("parted"),
     _text("time"),
     _text("finished", nullable=True),
+    Column("answers", Integer, nullable=True),
 )
-"""``data_set`` is the labels' name in the ledger, ``parted`` whether its parts there are this competition's split."""
+"""``data_set`` is the labels' name in the ledger, ``parted`` whether its parts there are this competition's split;
+``answers`` is how many live scores each team gets where all teams share them."""
 
 FILE = Table(
     "server_file",
@@ -124,7 +127,8 @@ TEAM = Table(
     _binary("state"),
     UniqueConstraint("competition", "name"),
 )
-"""``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed."""
+"""``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed. Where teams
+share live scores, ``reserved`` is this team's part of them."""
 
 SESSION = Table(
     "server_session",
@@ -148,11 +152,13 @@ SUBMISSION = Table(
     _text("text"),
     _flag("inspected"),
     _text("sketch", nullable=True),
+    Column("answered", Boolean, nullable=False, server_default=true()),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
     Index("server_submission_digest", "digest"),
 )
-"""``key`` is the id that the team knows; ``digest`` the hash of the predictions, ``sketch`` what tells near copies."""
+"""``key`` is the id that the team knows; ``digest`` the hash of the predictions, ``sketch`` what tells near copies.
+Where it is not ``answered`` it is kept for the end, and its score is 0 and its text empty."""
 
 
 PREDICTION = Table("server_prediction", TABLES, *_to_submission(primary_key=True), _binary("content"))
@@ -179,3 +185,4 @@ FINAL = Table(
     _number("released"),
     _text("text"),
 )
+"""``public_rank`` is 0 for a team without a live score."""

@@ -31,13 +31,13 @@ def scores(
 def best_submissions(
     connection: Connection, competition: int, *, lower: bool
 ) -> list[tuple[int, str, ScoredSubmission, int]]:
-    """Return each team's id, name, best released score (the first of equal ones) and count, best first."""
+    """Return id, name, best released score (the first of equal ones) and count of each team with one, best first."""
     sign = SUBMISSION.c.released if lower else -SUBMISSION.c.released
     place = func.row_number().over(partition_by=SUBMISSION.c.team, order_by=(sign, SUBMISSION.c.number))
     ranked = (
         select(SUBMISSION, TEAM.c.name, TEAM.c.used, place.label("place"), sign.label("sign"))
         .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
-        .where(TEAM.c.competition == competition)
+        .where(TEAM.c.competition == competition, SUBMISSION.c.answered)
         .subquery()
     )
     query = select(ranked).where(ranked.c.place == 1).order_by(ranked.c.sign, ranked.c.time, ranked.c.team)
@@ -59,11 +59,9 @@ def last_numbers(connection: Connection, competition: int) -> dict[int, int]:
 def leaderboard(connection: Connection, competition: int, *, lower: bool) -> tuple[LeaderboardPlace, ...]:
     """Return each team's best released score, best first; equal scores share a rank."""
     best = best_submissions(connection, competition, lower=lower)
-    places = ranks([score.released for _, _, score, _ in best])
+    places = ranks([score.value for _, _, score, _ in best])
     return tuple(
-        LeaderboardPlace(
-            rank=rank, team=name, released=score.released, text=score.text, submissions=used, time=score.time
-        )
+        LeaderboardPlace(rank=rank, team=name, released=score.value, text=score.text, submissions=used, time=score.time)
         for rank, (_, name, score, used) in zip(places, best, strict=True)
     )
 
@@ -105,4 +103,5 @@ def final(connection: Connection, competition: int) -> tuple[FinalPlace, ...]:
         .where(FINAL.c.competition == competition)
         .order_by(FINAL.c.rank, FINAL.c.public_rank, FINAL.c.team)
     )
-    return tuple(FinalPlace(**row) for row in connection.execute(query).mappings())
+    rows = connection.execute(query).mappings()
+    return tuple(FinalPlace(**{**row, "public_rank": row["public_rank"] or None}) for row in rows)

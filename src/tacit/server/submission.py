@@ -167,7 +167,7 @@ class _SubmissionGroup:
         if refusal is not None:
             raise BudgetSpent(f"{refusal}; nothing was scored")
         answer = self._answer(submission, team)
-        charged = isinstance(answer.charge, Guarantee)
+        charged = answer is not None and _is_counted(answer, team)
         if team["drawn"] + charged > team["reserved"]:
             raise BudgetSpent("what was charged to the ledger for this team is used; nothing was scored")
         team |= {
@@ -175,24 +175,27 @@ class _SubmissionGroup:
             "day": today,
             "used_today": used_today + 1,
             "drawn": team["drawn"] + charged,
-            "state": dict(answer.state),
+            "state": team["state"] if answer is None else dict(answer.state),
         }
         self._changed.add(submission.team)
         return self._record(submission, team, answer, charged=charged)
 
-    def _answer(self, submission: Submission, team: Mapping[Any, Any]) -> Answer:
+    def _answer(self, submission: Submission, team: Mapping[Any, Any]) -> Answer | None:
+        """Return the answer; None where the team's live scores are used, so that the submission is kept for the end."""
         rules = submission.board.rules
         earlier = self._remembered.get((team["competition"], submission.digest))
         if earlier is not None and rules.policy.stateless:
             # the same noise again: it cannot be averaged away, and costs the labels nothing
             return Answer(released=earlier["released"], text=earlier["text"], charge=None, state=team["state"])
+        if team["answers"] is not None and team["drawn"] >= team["answers"]:
+            return None
         try:
             return rules.policy.release(submission.measurement, state=team["state"], rng=self._rng)
         except BudgetExceeded as spent:
             raise BudgetSpent(str(spent)) from None
 
     def _record(
-        self, submission: Submission, team: Mapping[Any, Any], answer: Answer, *, charged: bool
+        self, submission: Submission, team: Mapping[Any, Any], answer: Answer | None, *, charged: bool
     ) -> ScoredSubmission:
         row = {
             "team": submission.team,
@@ -201,8 +204,9 @@ class _SubmissionGroup:
             "time": self._now.isoformat(),
             "digest": submission.digest,
             "charged": charged,
-            "released": answer.released,
-            "text": answer.text,
+            "released": 0.0 if answer is None else answer.released,
+            "text": "" if answer is None else answer.text,
+            "answered": answer is not None,
             "inspected": False,
             "sketch": None,
         }
@@ -211,7 +215,8 @@ class _SubmissionGroup:
             {"team": submission.team, "number": team["used"], "content": stored(submission.predictions)}
         )
         self._known[submission.team, submission.key] = row
-        self._remembered.setdefault((team["competition"], submission.digest), row)
+        if answer is not None:
+            self._remembered.setdefault((team["competition"], submission.digest), row)
         return score_of(row, team=team["name"])
 
     def _check_open(self, team: Mapping[Any, Any]) -> None:
@@ -226,7 +231,7 @@ class _SubmissionGroup:
         """Read and lock the teams, in order of their ids so that two processes cannot wait for each other."""
         wanted = sorted({submission.team for submission in self._batch})
         query = (
-            select(TEAM, COMPETITION.c.finished, COMPETITION.c.opens, COMPETITION.c.closes)
+            select(TEAM, *(COMPETITION.c[name] for name in ("finished", "opens", "closes", "answers")))
             .join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
             .where(TEAM.c.id.in_(wanted))
             .order_by(TEAM.c.id)
@@ -263,7 +268,7 @@ class _SubmissionGroup:
         rows = self._connection.execute(
             select(SUBMISSION, TEAM.c.competition)
             .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
-            .where(SUBMISSION.c.digest.in_({submission.digest for submission in self._batch}))
+            .where(SUBMISSION.c.digest.in_({submission.digest for submission in self._batch}), SUBMISSION.c.answered)
             .order_by(SUBMISSION.c.time.desc())
         ).mappings()
         return {(row["competition"], row["digest"]): row for row in rows}
@@ -294,6 +299,11 @@ _UPDATE = (
 )
 
 
+def _is_counted(answer: Answer, team: Mapping[Any, Any]) -> bool:
+    """Return whether an answer is one of those that the team's charge, or its part of the live scores, is for."""
+    return isinstance(answer.charge, Guarantee) or (team["answers"] is not None and answer.charge is not None)
+
+
 def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int:
     """Return how many submissions a team made on a day; its row has the last day that was queried.
 
@@ -313,7 +323,7 @@ def score_of(row: Mapping[Any, Any], *, team: str) -> ScoredSubmission:
         team=team,
         number=row["number"],
         time=datetime.fromisoformat(row["time"]),
-        released=row["released"],
+        released=row["released"] if row["answered"] else None,
         text=row["text"],
     )
 

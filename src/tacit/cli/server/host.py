@@ -150,7 +150,9 @@ def final(found: Any) -> Iterable[str]:  # noqa: ANN401
 
     Example: tacit scores host final --competition titanic
     """
-    lines = [f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank']})" for place in found]
+    lines = [
+        f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank'] or 'none'})" for place in found
+    ]
     return lines or ["No team has submitted."]
 
 

@@ -12,6 +12,8 @@ from tacit.cli.server.connection import Competition, Token, Url, connect, find_s
 
 __all__ = ["join", "submit"]
 
+_LIMITS = {"today": "today", "total": "in all", "live": "with a live score"}
+
 
 def join(
     invite: Annotated[str, typer.Argument(help="The code that the host gave.")],
@@ -56,8 +58,7 @@ def submit(
     if as_json:
         print_json({"competition": slug, **score, "left": left})
         return
-    limits = [
-        f"{left[name]} {words}" for name, words in (("today", "today"), ("total", "in all")) if left[name] is not None
-    ]
+    limits = [f"{left[name]} {words}" for name, words in _LIMITS.items() if left[name] is not None]
     rest = f" Left: {', '.join(limits)}." if limits else ""
-    typer.echo(f"Submission {score['number']} scored {score['text']}.{rest}")
+    told = f"scored {score['text']}" if score["text"] else "is kept for the end"
+    typer.echo(f"Submission {score['number']} {told}.{rest}")

@@ -37,6 +37,9 @@ _DEFAULTS = {
     "public_fraction": to_words(_RECOMMENDED.public_fraction),
     "final_epsilon": to_words(_RECOMMENDED.final_epsilon),
     "teams": to_words(_RECOMMENDED.teams),
+    "together": "",
+    "rarest": to_words(_RECOMMENDED.rarest),
+    "live": _RECOMMENDED.live,
     "public": "yes",
     "slug": "",
     "name": "",
@@ -46,6 +49,8 @@ _DEFAULTS = {
 }
 _OF_METRIC = {"log_loss": ("floor",), "auc": ("class_floor",), "f1": ("class_floor",)}
 _OF_POLICY = {"rounded": ("decimals",), "ladder": ("step",), "thresholdout": ("threshold", "refreshes")}
+_OF_RULES = ("per_day", "public_fraction", "teams", "together")
+_OF_TOGETHER = ("rarest", "live")
 _NOISY = ("laplace", "thresholdout")
 
 
@@ -108,7 +113,8 @@ def _rules(given: dict[str, str]) -> Rules:
     final: dict[str, Any] = {"final": "laplace", "final_epsilon": written["final_epsilon"]}
     if not written["final_epsilon"]:  # one more score like the live ones
         final = {"final": plan.policy, "final_epsilon": live.epsilon if isinstance(live, Guarantee) else None}
-    return Rules(plan=plan, **final, **{name: written[name] for name in ("per_day", "public_fraction", "teams")})
+    shared: dict[str, Any] = {name: given[name] or _DEFAULTS[name] for name in _OF_TOGETHER}
+    return Rules(plan=plan, **final, **shared, **{name: written[name] for name in _OF_RULES})
 
 
 def _choice(given: dict[str, str], field: str, parameters: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

@@ -25,7 +25,7 @@ def draw_history(scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -
         return ""
     best = min if lower_is_better else max
     names = sorted({score.team for score in scores})
-    standing = {name: best(score.released for score in scores if score.team == name) for name in names}
+    standing = {name: best(score.value for score in scores if score.team == name) for name in names}
     shown = sorted(names, key=lambda name: standing[name], reverse=not lower_is_better)[:_TEAMS]
     frame = _PlotFrame([score for score in scores if score.team in shown], lower_is_better=lower_is_better)
     parts = [frame.axes()]
@@ -48,7 +48,7 @@ class _PlotFrame:
 
     def __init__(self, scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -> None:
         self.begin, self.end = scores[0].time, scores[-1].time
-        values = [score.released for score in scores]
+        values = [score.value for score in scores]
         margin = (max(values) - min(values)) * 0.08 or max(abs(values[0]) * 0.05, 0.01)
         self.low, self.high = min(values) - margin, max(values) + margin
         self.lower_is_better = lower_is_better
@@ -79,12 +79,12 @@ class _PlotFrame:
 
     def dots(self, scores: Sequence[ScoredSubmission]) -> str:
         return "".join(
-            f'<circle cx="{self.x(score.time):.1f}" cy="{self.y(score.released):.1f}" r="3"/>' for score in scores
+            f'<circle cx="{self.x(score.time):.1f}" cy="{self.y(score.value):.1f}" r="3"/>' for score in scores
         )
 
     def line(self, scores: Sequence[ScoredSubmission]) -> str:
         better = min if self.lower_is_better else max
-        bests = accumulate([score.released for score in scores], lambda first, second: better(first, second))
+        bests = accumulate([score.value for score in scores], lambda first, second: better(first, second))
         corners: list[str] = []
         for score, value in zip(scores, bests, strict=True):
             x, y = self.x(score.time), self.y(value)
