@@ -93,7 +93,7 @@ def test_the_answer_is_on_the_first_screen(visit):
         box = page.get_by_text(words).first.bounding_box()
         assert box["y"] + box["height"] < 844
     first = page.locator(".rates li").first
-    assert "2,000 random bags of 3 rows" in first.inner_text(), "the picture begins with it too"
+    assert "log loss rounded to 5 decimals" in first.inner_text(), "the picture begins with it too"
 
 
 def test_every_control_is_reached_by_tab_in_order_and_seen(visit):

@@ -23,7 +23,7 @@ def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
     """
     rates = tell_rates(leak)
     if certain := leak.facts.get("determined", 0):
-        return f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
+        rates = f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
     if made := leak.facts.get("submissions"):
         days = f" ({_count(math.ceil(made / per_day), 'day')} at {per_day:,} per day)" if per_day else ""
         return f"After {_count(made, 'submission')}{days} {rates}"

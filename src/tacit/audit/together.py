@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import bags
 from tacit.audit.groups import changes_by_group
 from tacit.audit.joint import REFUSED, JointFinding
 from tacit.audit.measure import MadeRelease
@@ -88,7 +89,7 @@ def attack_together(
             draw = _FIRST_DRAW + _DRAWS * number
             made = MadeRelease(step, step.all_rows(places), seed=seed, folder=Path(folder), first_draw=draw)
             leak = made.attack(before=beliefs[:, order])
-            if "determined" in leak.facts and isinstance(made.release.guarantee, NoGuarantee):
+            if isinstance(made.release, bags.Release) and isinstance(made.release.guarantee, NoGuarantee):
                 exact.append(made.release)
         if leak.after is not None:
             beliefs = _possible(leak.after[:, np.argsort(order)])

@@ -109,7 +109,12 @@ def attack(
         after=found.after,
         guesses=_guesses(labels, found),
         notes=(f"{count} of {opened.plan.submissions:,}: {found.attack}.",),
-        facts={"submissions": found.submissions, "allowed": opened.plan.submissions, "attack": found.attack},
+        facts={
+            "submissions": found.submissions,
+            "allowed": opened.plan.submissions,
+            "attack": found.attack,
+            "determined": found.determined,
+        },
     )
     return told.of_this_release()  # all rows share its scores and their noise
 

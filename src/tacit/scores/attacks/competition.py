@@ -37,6 +37,8 @@ class AttackResult:
     attack: str
     after: Floats
     """(rows, classes): the chance of each label."""
+    determined: int = 0
+    """How many labels the answers leave no choice for, under the rules that are known."""
     beliefs: Floats | None = None
     """(rows, classes + 1) in a split competition: the chance of each label, scored, and of a row that is not scored."""
 
@@ -198,6 +200,7 @@ def read_one_by_one(
         submissions=made,
         attack=f"labels read one by one ({type(chosen.design).__name__})",
         after=np.where((labels >= 0)[:, None], np.eye(prior.shape[1])[labels], prior),
+        determined=int((labels >= 0).sum()),
     )
 
 
