@@ -216,7 +216,7 @@ def test_a_missing_plan_says_how_to_make_one(tmp_path):
             "site,clicked\n" + "".join(f"n{k},{k % 2}\n" for k in range(1001)),
             r"Left out: site \(1,001 values",
         ),
-        ("site,clicked\n" + "1,\n2,1\n" * 20, "a label in every row, 20 of 40 have none"),
+        ("site,clicked\n" + "1,\n2,1\n" * 20, "column 'clicked' has one value, 1, in all rows"),
         ("clicked\n" + "1\n0\n" * 20, "must have a column beside the label"),
     ],
 )

@@ -54,6 +54,11 @@ def test_any_type_comes_back_as_it_was(labels):
     assert not Classes.of(labels).declared
 
 
+def test_minus_zero_is_zero():
+    """Rounding makes it: one class, not two that are equal."""
+    assert Classes.of([-0.0, 0.0, 1.5]).values == (0.0, 1.5)
+
+
 @pytest.mark.parametrize("labels", [["a", None, "b"], pd.Series(["a", np.nan, "b"]), [1.0, math.nan, 0.0]])
 def test_missing_labels_stay_missing(labels):
     assert there_and_back(labels).is_null().to_pylist() == [False, True, False]

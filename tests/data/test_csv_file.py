@@ -124,6 +124,21 @@ def test_the_delimiter_that_excel_states_and_mixed_line_ends(write):
         assert rows_of(write(text)) == {"x": [1, 2, 3], "y": ["a", "b\n c", "d"]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_encodings_of_excel(write, encoding, packed):
+    text = "a\ty\r\n1\té, x\r\n2\t€\r\n".encode(encoding)
+    assert rows_of(write(packed(text))) == {"a": [1, 2], "y": ["é, x", "€"]}
+
+
+def test_bytes_that_windows_leaves_undefined_are_latin(write):
+    assert rows_of(write(b"a,y\n1,\xe9\x81\n")) == {"a": [1], "y": ["é\x81"]}
+
+
+def test_numbers_between_spaces_are_numbers(write):
+    assert rows_of(write("a,y\n1 , -0.5\n2 , 1.5\n")) == {"a": [1, 2], "y": [-0.5, 1.5]}
+
+
 def test_brackets_in_a_header_are_not_json(write):
     assert open_table(write("[id],[name]\n1,x\n")).columns == ("[id]", "[name]")
 
@@ -141,8 +156,11 @@ def test_a_long_row_far_down_is_one_sentence(write):
         read_rows(table)
 
 
-def test_another_encoding_far_down_is_one_sentence(write):
-    path = write(b"a,y\n" + b"1,2\n" * 60_000 + b"1,\xe9\n")
+def test_another_encoding_far_down(write):
+    """Where a start in ASCII fits both encodings, the rest decides; a start in UTF-8 has decided."""
+    rows = b"1,2\n" * 60_000 + b"1,\xe9\n"
+    assert rows_of(write(b"a,y\n" + rows))["y"][-1] == "é"
+    path = write("a,é\n".encode() + rows)
     with pytest.raises(InvalidInput, match=r"t\.csv is not a table: line 60002 is not text in UTF-8$"):
         open_table(path)
 

@@ -52,7 +52,12 @@ def test_a_path_is_from_here_or_from_the_root(folder, address):
 
 
 def test_duckdb_is_only_read(folder):
+    with duckdb.connect("claims.duckdb") as database:
+        database.execute("CREATE SCHEMA mart; CREATE TABLE mart.visits AS SELECT 7 AS age")
     before = (folder / "claims.duckdb").read_bytes()
+    assert rows_of("duckdb://claims.duckdb#mart.visits") == {"age": [7]}
+    with pytest.raises(InvalidInput, match=r"has no table 'visits'; its tables are claims, mart\.visits"):
+        open_table("duckdb://claims.duckdb#visits")
     assert rows_of("duckdb://claims.duckdb#claims") == {"age": [31, 64], "ill": ["no", "yes"]}
     assert (folder / "claims.duckdb").read_bytes() == before
 

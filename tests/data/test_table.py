@@ -284,10 +284,23 @@ def test_an_excel_column_of_several_types_is_text_or_what_it_means(tmp_path):
     assert read_rows(open_table(excel(tmp_path / "t.xlsx", *rows))).to_pydict() == meant
 
 
+def test_an_excel_file_may_have_a_title_and_a_column_without_a_name(tmp_path):
+    rows = ["Report of 2025"], [], ["a", None, "y"], [1, 2, "no"], [3, 4, "yes"]
+    meant = {"a": [1, 3], "column1": [2, 4], "y": ["no", "yes"]}
+    assert read_rows(open_table(excel(tmp_path / "t.xlsx", *rows))).to_pydict() == meant
+
+
+def test_json_may_be_a_list_and_mix_types(tmp_path):
+    (tmp_path / "t.json").write_text('[{"x": 3, "y": "a"},\n {"x": "many", "z": true}]')
+    meant = {"x": ["3", "many"], "y": ["a", None], "z": [None, True]}
+    assert read_rows(open_table(tmp_path / "t.json")).to_pydict() == meant
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([["Report"], [], ["a", "b", "y"], [1, 2, 3]], "must have its header in the first row, which names 1 of 3 col"),
+        ([["", "", "", "1"]], "must have a header, a row that names at least half of its columns"),
+        ([["a", "b", "a"], [1, 2, 3]], "has two columns named 'a'"),
         ([["a", "b"]], "has no rows; a table needs at least one"),
         ([], "has no named columns; a table needs at least one"),
     ],

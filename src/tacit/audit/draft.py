@@ -32,6 +32,7 @@ def draft_plan(
     rows: int,
     numeric: NumericLabel | None = None,
     left_out: Mapping[str, str] = MappingProxyType({}),
+    without_label: int = 0,
     surfaces: Sequence[str] = SURFACES,
     epsilon: float = 1.0,
     public: str | None = None,
@@ -49,6 +50,8 @@ def draft_plan(
         The range, grid and cuts of a label that is an amount; None for classes.
     left_out
         The columns that are not used, each with the reason.
+    without_label
+        How many rows are left out because they have no label.
     surfaces
         The surfaces to plan a release for.
     epsilon
@@ -83,7 +86,12 @@ def draft_plan(
         "models": _MODELS.format(e=e, features=_listed(columns), declared=declared, **own),
     }
     head = _HEAD.format(
-        file=_quoted(file), label=_quoted(label), features=_listed(columns), left_out=_left_out(left_out), **own
+        file=_quoted(file),
+        label=_quoted(label),
+        features=_listed(columns),
+        left_out=_left_out(left_out),
+        gaps=_without_label(without_label),
+        **own,
     )
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
 
@@ -94,7 +102,7 @@ _HEAD = (
 [data]
 file = {file}  # the table, relative to this file
 label = {label}  # the private column
-{kind}features = {features}  # what an attacker may know about a row
+{gaps}{kind}features = {features}  # what an attacker may know about a row
 {left_out}# rows = 20000  # rows drawn from a longer table
 
 [audit]
@@ -178,6 +186,12 @@ def _of_numbers(label: NumericLabel) -> dict[str, str]:
     }
 
 
+def _without_label(rows: int) -> str:
+    if not rows:
+        return ""
+    return f"# left out: {counted(rows, 'row')} without a label; the audit takes it as public which rows these are\n"
+
+
 def _left_out(columns: Mapping[str, str]) -> str:
     return "".join(f"# left out: {name} ({why})\n" for name, why in columns.items())
 
@@ -214,7 +228,7 @@ def _left(found: Suggestions, name: str) -> str:
 
 
 def _end(end: float | date) -> str:
-    return end.isoformat() if isinstance(end, date) else f"{end:g}"
+    return end.isoformat() if isinstance(end, date) else f"{end:.12g}"
 
 
 def _quoted(text: str) -> str:

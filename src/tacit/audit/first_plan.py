@@ -13,8 +13,10 @@ from tacit.audit.draft import draft_plan
 from tacit.audit.numeric_label import NumericLabel
 from tacit.audit.source import check_size, source_from_file
 from tacit.audit.suggestions import RowOrder, Suggestions
+from tacit.audit.words import listed
 from tacit.data.copies import copies_of
 from tacit.data.encoder.written_numbers import words_among_numbers
+from tacit.data.spellings import spellings_of
 from tacit.privacy.words import counted
 
 __all__ = ["FirstPlan"]
@@ -30,6 +32,8 @@ class FirstPlan:
         The private table.
     features
         The columns that an attacker may know.
+    without_label
+        How many rows of the table were left out because they have no label.
     usual
         What is suggested for all columns but the label.
     public
@@ -41,6 +45,7 @@ class FirstPlan:
     features: Sequence[str]
     surfaces: Sequence[str]
     epsilon: float
+    without_label: int
     usual: Suggestions
     public: tuple[str, pa.Table] | None = None
 
@@ -54,6 +59,7 @@ class FirstPlan:
             rows=source.rows,
             numeric=self.numeric,
             left_out=self.left_out,
+            without_label=self.without_label,
             surfaces=self.surfaces,
             epsilon=self.epsilon,
             public=None if self.public is None else self.public[0],
@@ -84,6 +90,12 @@ class FirstPlan:
         return {name: words for name, words in found if words is not None}
 
     @cached_property
+    def spellings(self) -> dict[str, tuple[str, ...]]:
+        """The columns that write a word in several ways, with one such word's spellings."""
+        found = ((name, spellings_of(self.rows[name])) for name in (self.label, *self.features))
+        return {name: words for name, words in found if words}
+
+    @cached_property
     def order(self) -> RowOrder:
         """What the order of the rows says about the labels."""
         return RowOrder.of(self.rows, self.label)
@@ -101,9 +113,11 @@ class FirstPlan:
             "surfaces": list(self.surfaces),
             "epsilon": self.epsilon,
             "left_out": self.left_out,
+            "without_label": self.without_label,
             "clipped": self.suggested.clipped,
             "codes": self.suggested.codes,
             "read_as_text": self.mixed,
+            "spellings": self.spellings,
             "order": self.order.name.lower(),
             "numeric_label": None if self.numeric is None else asdict(self.numeric),
         }
@@ -112,6 +126,9 @@ class FirstPlan:
         """Yield a sentence for everything that the owner of the table should know or check."""
         if self.numeric is not None:
             yield f"Treated as an amount: {self.label}, {self.numeric}."
+        if self.without_label:
+            rest = f"as if it were public which rows these are; if a gap in {self.label} means no, write no"
+            yield f"Left out: {counted(self.without_label, 'row')} without a label ({rest})."
         for name, why in self.left_out.items():
             yield f"Left out: {name} ({why})."
         for name, count in self.suggested.clipped.items():
@@ -122,6 +139,10 @@ class FirstPlan:
             such = f", such as {' and '.join(map(repr, words[:3]))}" if words else ""
             remedy = "each value is a class" if name == self.label else "leave those empty to use it as numbers"
             yield f"Read as text: {name} (a few values are no numbers{such}; {remedy})."
+        for name, words in self.spellings.items():
+            what = "class" if name == self.label else "category"
+            same = listed([repr(word) for word in words[:3]])
+            yield f"Written in several ways: {name} ({same}; each is a {what} of its own unless you write one of them)."
         if self.order is not RowOrder.RANDOM:
             remedy = (
                 "the plan shuffles them" if self.order is RowOrder.SHUFFLED else "put the rows in random order first"

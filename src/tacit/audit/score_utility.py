@@ -97,7 +97,8 @@ def honest_submissions(source: AuditedTable) -> tuple[pa.Table, ...]:
     few = np.bincount(source.codes).max() < _FOLDS
     folds = (KFold if few else StratifiedKFold)(_FOLDS, shuffle=True, random_state=0)
     tables = [cross_val_predict(one, source.X, source.codes, cv=folds, method="predict_proba") for one in models]
-    return tuple(pa.table(dict(zip(source.classes, table.T, strict=True))) for table in tables)
+    # Not named by class, because classes such as Paid and PAID would be columns that SQL does not distinguish.
+    return tuple(pa.table({f"column {k}": column for k, column in enumerate(table.T)}) for table in tables)
 
 
 def _number_predictions(source: AuditedTable) -> list[NDArray[np.float64]]:

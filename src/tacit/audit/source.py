@@ -19,6 +19,7 @@ from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
 from tacit.data.column import as_column
 from tacit.data.names import check_present
+from tacit.data.rows import labelled_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
@@ -47,6 +48,8 @@ class AuditedTable:
         What commands call it; None for a table in memory.
     drawn
         Whether the rows were drawn from a longer table.
+    without_label
+        How many rows of the table were left out because they have no label.
     """
 
     name: str
@@ -56,6 +59,7 @@ class AuditedTable:
     groups: str | None = None
     file: str | None = None
     drawn: bool = False
+    without_label: int = 0
 
     @property
     def rows(self) -> int:
@@ -128,8 +132,8 @@ def check_size(source: AuditedTable) -> AuditedTable:
         )
     if np.sort(np.bincount(source.codes))[-2] < 2:
         raise InvalidInput(
-            f"column {source.label!r} must have two labels with 2 rows or more each, one for each half of the table, "
-            "got one"
+            f"column {source.label!r} must have two labels or more of 2 rows or more each, one for each half of the "
+            f"table, got {(np.bincount(source.codes) > 1).sum()}"
         )
     return source
 
@@ -143,7 +147,9 @@ def source_from_file(
     most_rows: int = _ROWS,
     rows: pa.Table | None = None,
 ) -> AuditedTable:
-    r"""Read the user's own table; of a longer one, ``most_rows`` rows drawn at random, always the same ones.
+    r"""Read the rows with a label of the user's own table; of more than ``most_rows``, so many drawn at random.
+
+    The same rows are drawn each time.
 
     Parameters
     ----------
@@ -158,8 +164,8 @@ def source_from_file(
     rows
         The rows of ``place``, if they were read already.
     """
-    rows = read_rows(open_table(place)) if rows is None else rows
-    check_present(label, rows.column_names, argument="label")
+    every = read_rows(open_table(place)) if rows is None else rows
+    rows = labelled_rows(every, label)
     for column in features:
         check_present(column, rows.column_names, argument="features")
     if groups is not None:
@@ -169,10 +175,10 @@ def source_from_file(
     _check_label(rows[label], label)
     file = os.fspath(place)
     called = Path(file).name
-    chosen, name = rows, f"{called}, {rows.num_rows:,} rows"
-    if rows.num_rows > check_count(most_rows, name="most_rows"):
-        chosen = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
-        name = f"{called}, {most_rows:,} of {rows.num_rows:,} rows"
+    gaps, drawn = every.num_rows - rows.num_rows, rows.num_rows > check_count(most_rows, name="most_rows")
+    name = f"{called}, {f'{most_rows:,} of ' * drawn}{rows.num_rows:,} rows{' with a label' * (gaps > 0)}"
+    if drawn:
+        rows = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
     known = tuple(features) or tuple(column for column in rows.column_names if column != label)
     for column in (label, *known):
         if pa.types.is_nested(rows.schema.field(column).type):
@@ -180,8 +186,16 @@ def source_from_file(
             raise InvalidInput(f"column {column!r} is {kind}, neither numbers nor text; leave it out of the features")
     if not known:
         raise InvalidInput(f"{called} must have a column beside the label {label!r}, got none")
-    drawn = chosen is not rows
-    source = AuditedTable(name=name, table=chosen, label=label, features=known, groups=groups, file=file, drawn=drawn)
+    source = AuditedTable(
+        name=name,
+        table=rows,
+        label=label,
+        features=known,
+        groups=groups,
+        file=file,
+        drawn=drawn,
+        without_label=gaps,
+    )
     source.encoder.check(known)
     return source
 
@@ -200,12 +214,6 @@ def _check_label(column: pa.ChunkedArray, name: str) -> None:
         raise InvalidInput(f"column {name!r} has dates or times; a label has numbers, text or truth values")
     if pa.types.is_nested(column.type):
         raise InvalidInput(f"column {name!r} is {column.type}; a label has numbers, text or truth values")
-    if column.null_count:
-        missing = f"{column.null_count:,} of {len(column):,} have none"
-        raise InvalidInput(
-            f"column {name!r} must have a label in every row, {missing}; leave those rows out, or if a gap means no, "
-            "write no"
-        )
     as_column(column, name=name)
     if len(column.unique()) == 1:
         value = column[0].as_py()

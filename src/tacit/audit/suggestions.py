@@ -122,6 +122,7 @@ class Suggestions:
         return {
             rule.name: (_years if isinstance(rule, DateColumn) else _range)(self._typical(rule))
             for rule in self._measured
+            if not pa.types.is_time(self.table[rule.name].type)  # whose range is a day
         }
 
     @cached_property
@@ -183,8 +184,15 @@ class Suggestions:
 
 
 def _range(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return a range around the values, each end rounded away from zero to one digit; 0 is in it."""
+    """Return a range around the values, each end rounded to one digit away from 0, which is in it.
+
+    Values that are all far from 0, such as years, have a range as wide as theirs, rounded to one digit of that width.
+    """
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    width = high - low
+    if 0 < width < min(abs(low), abs(high)) and low * high > 0:
+        unit = 10.0 ** math.floor(math.log10(width))
+        return _plain(_decimal(math.floor(low / unit) * unit)), _plain(_decimal(math.ceil(high / unit) * unit))
     return -_rounded_up(-low) if low < 0 else 0, _rounded_up(high) if high > 0 or low >= 0 else 0
 
 
@@ -192,7 +200,12 @@ def _rounded_up(number: float) -> float:
     if number == 0:
         return 1
     unit = 10.0 ** math.floor(math.log10(number))
-    return _plain(float(f"{math.ceil(number / unit) * unit:g}"))
+    return _plain(_decimal(math.ceil(number / unit) * unit))
+
+
+def _decimal(number: float) -> float:
+    """Return a number without the noise of floating point."""
+    return float(f"{number:.12g}")
 
 
 def _plain(number: float) -> float:

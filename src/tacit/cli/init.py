@@ -87,11 +87,11 @@ def _decide(
     from tacit.audit.first_plan import FirstPlan
     from tacit.audit.suggestions import Suggestions, suggest_label
     from tacit.data import open_table, read_rows
-    from tacit.data.names import check_present
+    from tacit.data.rows import labelled_rows
 
-    rows = read_rows(open_table(data))
-    label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
-    check_present(label, rows.column_names, argument="label")
+    every = read_rows(open_table(data))
+    label = label or _ask("Which column is private", suggest_label(every), flag="--label")
+    rows = labelled_rows(every, label)
     usual = Suggestions(table=rows, features=[name for name in rows.column_names if name != label])
     return FirstPlan(
         rows=rows,
@@ -99,6 +99,7 @@ def _decide(
         features=_known_columns(usual, features, label=label),
         surfaces=split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES))),
         epsilon=_ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon,
+        without_label=every.num_rows - rows.num_rows,
         usual=usual,
         public=None if public is None else (public, read_rows(open_table(public))),
     )

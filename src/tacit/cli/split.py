@@ -43,8 +43,8 @@ def split(
     """Divide a table into rows to protect and rows to withhold, as tacit audit does.
 
     The folder gets protected.parquet, the rows to release something of; known.parquet, what an outsider knows of them,
-    without the label; and withheld.parquet, rows that were never used, to judge models by and to attack with. The same
-    seed gives the same rows. The parts are as private as the table.
+    without the label; and withheld.parquet, rows that were never used, to judge models by and to attack with. Rows
+    without a label are left out. The same seed gives the same rows. The parts are as private as the table.
 
     Example: tacit split visits.csv --label ill --out halves
 
@@ -55,19 +55,22 @@ def split(
     _check_folder(out, table, force=force)
     from tacit.audit.source import source_from_file
     from tacit.audit.split import split_rows
-    from tacit.privacy.words import split_words
+    from tacit.privacy.words import counted, split_words
 
     source = source_from_file(table, label=label, features=split_words(features), most_rows=rows)
     made = split_rows(source, withheld=withhold, seed=seed)
     written = {part: made.part(part).num_rows for part in made.parts}
     _write(out, {part: made.part(part) for part in made.parts}, force=force)
     if as_json:
-        print_json({"path": str(out), "rows": written, "left_out": made.left_out})
+        told = {"path": str(out), "rows": written, "left_out": made.left_out, "without_label": source.without_label}
+        print_json(told)
         return
     for part, count in written.items():
         typer.echo(f"{out / part}.parquet: {count:,} rows")
     if made.left_out:
-        typer.echo(f"Left out: {made.left_out:,} rows without another of their label.")
+        typer.echo(f"Left out: {counted(made.left_out, 'row')} without another of their label.")
+    if source.without_label:
+        typer.echo(f"Left out: {counted(source.without_label, 'row')} without a label.")
 
 
 def _check_folder(folder: Path, table: str, *, force: bool) -> None:

@@ -111,7 +111,8 @@ def _plain(column: pa.Array) -> pa.Array:
 def _finite(column: pa.Array) -> pa.Array:
     if pc.any(pc.is_inf(column)).as_py():
         raise InvalidInput("must be finite, got an infinite one; remove or recode those rows", field="labels")
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    zero = pa.scalar(0, column.type)
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, zero))  # which makes -0.0 be 0.0
 
 
 def _as_float(column: pa.Array) -> pa.Array:

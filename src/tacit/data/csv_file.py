@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import glob
 import gzip
 import io
 import os
 import re
+import shutil
 import tempfile
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -38,6 +39,7 @@ _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECIMALS = re.compile(r'(?:^|[;\t|"])[+-]?\d+([.,])\d+(?=[;\t|"\r\n])', re.MULTILINE)
 _STATED = re.compile(r"sep=([,;|\t])\r?\n", re.IGNORECASE)
 _HEAD = 1 << 16
+_WESTERN, _UNDEFINED = "cp1252", "tacit-latin-1"
 _START, _SHRUNK = 1 << 24, 50  # of a gzip file: text shrinks less
 
 
@@ -46,13 +48,13 @@ def read_csv_file(path: Path) -> TableView:
 
     The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
     reading the whole file once, so that a late value cannot break a later query; a column of numbers and words
-    is text. Numbers have a decimal comma if the first ones do. Text that is not UTF-8 is read as Windows-1252, in
-    which Excel and older systems write western languages.
+    is text. Numbers have a decimal comma if the first ones do. Text that is not UTF-8 is read as UTF-16 if it starts
+    with that mark, and else as Windows-1252, in which Excel and older systems write western languages.
     """
     zipped = _is_gzip(path)
     if zipped:
         check_unpacked(path, unpacked=_unpacked_size(path))
-    text, is_utf8 = _read_head(path, zipped=zipped)
+    text, encoding = _read_head(path, zipped=zipped)
     stated = _STATED.match(text)  # Excel writes the delimiter so, above the header
     header, delimiter = _split_header(text) if stated is None else _header_after(text[stated.end() :], stated[1])
     check_names(filter(None, map(str.strip, header)), source=str(path))
@@ -67,20 +69,32 @@ def read_csv_file(path: Path) -> TableView:
         "decimal_separator": _decimal_separator(text, delimiter),
         "compression": "gzip" if zipped else "none",
     }
-    if is_utf8:
-        return _read_utf8(path, dialect, name=path)
-    in_utf8 = _copied(path, dialect, lambda line: _decode_western(line).encode())
-    return _read_utf8(in_utf8, {**dialect, "compression": "none"}, name=path)
+    if encoding != "utf-8":
+        return _read_copy(path, dialect, encoding, name=path)
+    return _read_utf8(path, dialect, name=path, doubtful=text.isascii())
 
 
-def _read_utf8(path: Path, dialect: dict[str, Any], *, name: Path) -> TableView:
+def _read_copy(path: Path, dialect: dict[str, Any], encoding: str, *, name: Path) -> TableView:
+    """Read a copy in UTF-8 with one kind of line end."""
+    return _read_utf8(_in_utf8(path, dialect, encoding), {**dialect, "compression": "none"}, name=name)
+
+
+def _read_utf8(path: Path, dialect: dict[str, Any], *, name: Path, doubtful: bool = False) -> TableView:
+    """Read a file in UTF-8; or, where the types cannot be settled, a copy whose encoding or line ends are mended.
+
+    Parameters
+    ----------
+    doubtful
+        Whether the file may be in another encoding, because its start has no character that would tell.
+    """
     try:
         settled = {**dialect, **_settle_types(path, dialect, name=name), "auto_detect": False}
-    except InvalidInput:
+    except InvalidInput as error:
+        if doubtful and "UTF-8" in str(error):
+            return _read_copy(path, dialect, _WESTERN, name=name)
         if not _mixes_line_ends(path, dialect):
             raise
-        plain = _copied(path, dialect, lambda line: line.replace(b"\r\n", b"\n"))
-        return _read_utf8(plain, {**dialect, "compression": "none"}, name=name)
+        return _read_copy(path, dialect, "utf-8", name=name)
     return TableView.of_query(f"FROM read_csv({_pattern(path)}, {_arguments(settled)})")
 
 
@@ -89,12 +103,15 @@ def _pattern(path: Path) -> str:
     return literal(glob.escape(str(path)))
 
 
-def _copied(path: Path, dialect: dict[str, Any], changed: Callable[[bytes], bytes]) -> Path:
-    """Return a copy with changed lines that only this user can read, kept until the process ends."""
+def _in_utf8(path: Path, dialect: dict[str, Any], encoding: str) -> Path:
+    """Return a copy that only this user can read, kept until the process ends."""
     handle, name = tempfile.mkstemp(dir=private_folder().name)
-    with _opened(path, dialect) as file, os.fdopen(handle, "wb") as copy:
-        for line in file:
-            copy.write(changed(line))
+    errors = "surrogateescape" if encoding == "utf-8" else _UNDEFINED  # which keeps what is not UTF-8 as it is
+    with (
+        io.TextIOWrapper(_opened(path, dialect), encoding, errors=errors) as text,  # ends every line in \n
+        os.fdopen(handle, "w", encoding="utf-8", errors=errors, newline="\n") as copy,
+    ):
+        shutil.copyfileobj(text, copy)
     return Path(name)
 
 
@@ -126,8 +143,8 @@ def _unpacked_size(path: Path) -> int:
         return int.from_bytes(file.read(4), "little")
 
 
-def _read_head(path: Path, *, zipped: bool) -> tuple[str, bool]:
-    """Return the file's first characters, and whether they are UTF-8."""
+def _read_head(path: Path, *, zipped: bool) -> tuple[str, str]:
+    """Return the file's first characters, and their encoding."""
     try:
         with gzip.open(path) if zipped else path.open("rb") as file:
             head = file.read(_HEAD)
@@ -135,16 +152,14 @@ def _read_head(path: Path, *, zipped: bool) -> tuple[str, bool]:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     if not head.strip():
         raise InvalidInput(f"{path} is empty; a table needs a header line and at least one row")
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise InvalidInput(f"{path} is text in UTF-16; save it in UTF-8")
-    text, is_utf8 = _decode(head)
+    text, encoding = _decode(head)
     if _BINARY.search(text):
         if kind := next((kind for kind, mark in _DATABASES.items() if mark in head[:16]), None):
             raise InvalidInput(f"{path} is a database; name a table in it: {kind}:///{path}#TABLE")
         raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")
     if kind := next((kind for kind, start in _OTHER_TEXT.items() if start.match(text)), None):
         raise InvalidInput(f"{path} is not a table: it looks like {kind}; {ACCEPTED}")
-    return text, is_utf8
+    return text, encoding
 
 
 def _split_header(text: str) -> tuple[list[str], str]:
@@ -162,20 +177,25 @@ def _decimal_separator(text: str, delimiter: str) -> str:
     return "," if delimiter != "," and {found[1] for found in _DECIMALS.finditer(text)} == {","} else "."
 
 
-def _decode(head: bytes) -> tuple[str, bool]:
+def _decode(head: bytes) -> tuple[str, str]:
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return head.decode("utf-16", errors="replace"), "utf-16"
     try:
-        return head.decode("utf-8-sig"), True
+        return head.decode("utf-8-sig"), "utf-8"
     except UnicodeDecodeError as error:
         if error.start >= len(head) - 4 and len(head) == _HEAD:  # a character cut by the end of the block
-            return head[: error.start].decode("utf-8-sig"), True
-    return _decode_western(head), False
+            return head[: error.start].decode("utf-8-sig"), "utf-8"
+    return head.decode(_WESTERN, errors=_UNDEFINED), _WESTERN
 
 
-def _decode_western(text: bytes) -> str:
-    try:
-        return text.decode("cp1252")
-    except UnicodeDecodeError:  # one of five bytes that Windows-1252 leaves undefined
-        return text.decode("latin-1")
+def _as_latin(error: UnicodeError) -> tuple[str, int]:
+    """Read as Latin-1 a byte that Windows-1252 leaves undefined, of which there are five."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error(_UNDEFINED, _as_latin)
 
 
 def _settle_types(path: Path, dialect: dict[str, Any], *, name: Path) -> dict[str, dict[str, str] | str]:
@@ -221,7 +241,7 @@ def _arguments(options: dict[str, Any]) -> str:
 
 def fault(error: Exception) -> str:
     """Return in one clause what a reader found wrong in a file."""
-    text = re.sub(r"^.*get_next failed\(\): (\w+: )+", "", str(error))
+    text = re.sub(r"^(.*get_next failed\(\): (\w+: )+|[A-Z][\w ]* Error: )", "", str(error))
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"line {line[1]}" if line else "a line"
     if "nicode" in text:

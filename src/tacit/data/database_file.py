@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -33,8 +33,15 @@ def read_database_file(path: Path, wanted: str, *, scheme: str) -> TableView:
 
 def _read_duckdb(path: Path, wanted: str) -> TableView:
     with duckdb.connect(str(path), read_only=True) as database:
-        named = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        statement = _statement(wanted, [name for (name,) in database.execute(named).fetchall()])
+        found = database.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() "
+            "UNION SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        tables = {
+            name if schema == "main" else f"{schema}.{name}": f"{quoted(schema)}.{quoted(name)}"
+            for schema, name in found
+        }
+        statement = _statement(wanted, tables)
         return _stored(database.execute(statement).to_arrow_reader(_BATCH), wanted)
 
 
@@ -44,7 +51,7 @@ def _read_sqlite(path: Path, wanted: str) -> TableView:
         sqlite3.connect(address, uri=True, check_same_thread=False)
     ) as database:  # DuckDB reads in its threads
         named = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-        statement = _statement(wanted, [name for (name,) in named])
+        statement = _statement(wanted, {name: quoted(name) for (name,) in named})
         schema = _sqlite_schema(database, statement)
         batches = _sqlite_batches(database, statement, schema)
         return _stored(pa.RecordBatchReader.from_batches(schema, batches), wanted)
@@ -55,12 +62,13 @@ def _stored(rows: pa.RecordBatchReader, wanted: str) -> TableView:
     return TableView.of_arrow(rows)
 
 
-def _statement(wanted: str, tables: list[str]) -> str:
+def _statement(wanted: str, tables: Mapping[str, str]) -> str:
+    """Return the query of a table, given as SQL writes the tables that there are, or the wanted query itself."""
     if is_query(wanted):
         return f"SELECT * FROM ({wanted.rstrip().rstrip(';')})"
     if wanted.strip() not in tables:
         raise InvalidInput(f"has no table {wanted.strip()!r}; its tables are {', '.join(sorted(tables)) or 'none'}")
-    return f"SELECT * FROM {quoted(wanted.strip())}"
+    return f"SELECT * FROM {tables[wanted.strip()]}"
 
 
 def _sqlite_schema(database: sqlite3.Connection, statement: str) -> pa.Schema:

@@ -23,7 +23,7 @@ from tacit.privacy.errors import InvalidInput
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["label_column", "parse_once", "read_batches", "read_rows"]
+__all__ = ["label_column", "labelled_rows", "parse_once", "read_batches", "read_rows"]
 
 AnyTable = TypeVar("AnyTable", TableView, "ibis.Table")
 
@@ -93,6 +93,23 @@ def label_column(table: TableView | ibis.Table | pa.Table, name: str, *, least_c
     return labels
 
 
+def labelled_rows(rows: pa.Table, name: str) -> pa.Table:
+    """Return the rows that have a label, or raise if there are none.
+
+    Examples
+    --------
+    >>> labelled_rows(pa.table({"age": [31, 64, 50], "ill": ["no", None, "NA"]}), "ill").num_rows
+    1
+    """
+    column = rows[_find(name, rows.column_names)]
+    if pa.types.is_nested(column.type):
+        return rows
+    missing = _is_missing(_plain(column.combine_chunks()))
+    if pc.all(missing).as_py():
+        raise InvalidInput(f"column {name!r} has no value in any row; a label has two or more")
+    return rows.filter(pc.invert(missing)) if pc.any(missing).as_py() else rows
+
+
 def _find(name: str, columns: Sequence[str]) -> str:
     return check_present(name, columns, argument="label")
 
@@ -104,12 +121,17 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.string()) if is_text else column
 
 
-def _check_complete(column: pa.Array, name: str) -> None:
+def _is_missing(column: pa.Array) -> pa.Array:
     missing = column.is_null(nan_is_null=True)
+    if pa.types.is_string(column.type):
+        missing = pc.or_(missing, pc.is_in(column, value_set=pa.array(MISSING_WORDS)))
+    return missing
+
+
+def _check_complete(column: pa.Array, name: str) -> None:
+    missing = _is_missing(column)
     if pa.types.is_floating(column.type):
         missing = pc.or_(missing, pc.invert(pc.fill_null(pc.is_finite(column), False)))
-    elif pa.types.is_string(column.type):
-        missing = pc.or_(missing, pc.is_in(column, value_set=pa.array(MISSING_WORDS)))
     count = pc.sum(missing).as_py() or 0
     if count:
         first = pc.index(missing, True).as_py()

@@ -146,8 +146,8 @@ def _read_file(path: Path) -> TableView:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
     if start.startswith(_ZIP) and path.suffix.lower() == ".xlsx":
         return _from_memory(_from_pandas(read_excel_file(path), str(path)), str(path))
-    if path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson")):
-        return _read_json_lines(path)
+    if path.name.lower().removesuffix(".gz").endswith(ENDINGS["JSON"]):
+        return _read_json(path)
     return read_csv_file(path)
 
 
@@ -187,11 +187,15 @@ def _batches_of(file: pa.MemoryMappedFile) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(opened.schema, batches)
 
 
-def _read_json_lines(path: Path) -> TableView:
+def _read_json(path: Path) -> TableView:
+    """Read JSON lines, or a list of objects; a column of several types, such as numbers and ``unknown``, as text."""
     try:
-        return TableView.of_query(f"FROM read_json({literal(glob.escape(str(path)))}, format = 'newline_delimited')")
+        rows = TableView.of_query(f"FROM read_json({literal(glob.escape(str(path)))})")
     except (duckdb.Error, OSError) as error:
-        raise InvalidInput(f"{path} is not a readable file of JSON lines: {fault(error)}") from None
+        raise InvalidInput(f"{path} is not readable JSON: {fault(error)}") from None
+    mixed = [quoted(name) for name, kind in rows.types.items() if kind == "JSON"]
+    texts = ", ".join(f"{name} ->> '$' AS {name}" for name in mixed)
+    return rows.query(f"SELECT * REPLACE ({texts}) FROM {quoted(rows.name)}") if mixed else rows
 
 
 def _from_memory(source: object, name: str) -> TableView:

@@ -148,7 +148,8 @@ def _verified(rows: TableView, readings: Sequence[_ColumnReading]) -> dict[str, 
     for one in readings:
         value = _known(one.name)
         reads = f"count_if({value} IS NOT NULL AND ({one.expression}) IS NULL) = 0"
-        signs = f"count_if({quoted(one.name)} IS NOT NULL AND NOT coalesce({_matches(value, _PLAIN)}, false)) > 0"
+        raw = quoted(one.name)
+        signs = f"count_if({raw} IS NOT NULL AND NOT coalesce({_matches(raw, _PLAIN)}, false)) > 0"
         tests.append(f"{reads} AND {signs}" if one.needs_signs else reads)
     found = connection().execute(f"SELECT {', '.join(tests)} FROM {quoted(rows.name)}").fetchone() or ()
     settled: dict[str, str] = {}

@@ -13,7 +13,7 @@ ENDINGS = {
     "Parquet": (".parquet", ".pq"),
     "Arrow": (".arrow", ".feather", ".ipc", ".arrows"),
     "CSV": (".csv", ".tsv", ".txt"),
-    "JSON": (".json", ".jsonl"),
+    "JSON": (".json", ".jsonl", ".ndjson"),
     "HTML": (".html", ".htm"),
     "Excel": (".xlsx", ".xls"),
 }

@@ -13,6 +13,7 @@ from tacit.privacy.rounding import check_bounds
 from tacit.privacy.settings import about, count, settings_of, settle, to_plain, to_words
 from tacit.privacy.trial import AuditTrial
 from tacit.privacy.unit import Unit
+from tacit.privacy.words import join_pair
 
 __all__ = ["MOST_CLASSES", "SURFACES", "Plan", "check_class_count", "check_surfaces"]
 
@@ -200,7 +201,9 @@ class Plan:
             if isinstance(value, bool):
                 words.append(one.option if value else one.option.replace("--", "--no-", 1))
             elif isinstance(value, Mapping):
-                words += [word for name, item in value.items() for word in (one.option, f"{name}={to_words(item)}")]
+                words += [
+                    word for name, item in value.items() for word in (one.option, join_pair(name, to_words(item)))
+                ]
             elif one.repeatable:
                 words += [word for item in value for word in (one.option, to_words(item))]
             else:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, Union
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.scalars import SCALARS, FrozenMapping, UnreadableValue, read_word
-from tacit.privacy.words import join_words, numbers_of, split_words
+from tacit.privacy.words import join_words, numbers_of, split_pair, split_words
 
 __all__ = [
     "BOUND",
@@ -312,13 +312,12 @@ def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
 
 def _read_mapping(inner: Any, value: object) -> Mapping[str, Any]:  # noqa: ANN401
     if not isinstance(value, Mapping):
-        pairs = [str(one).partition("=") for one in ([value] if isinstance(value, str) else value)]  # type: ignore[attr-defined]
-        if any(not sign for _, sign, _ in pairs):
+        pairs = [split_pair(str(one)) for one in ([value] if isinstance(value, str) else value)]  # type: ignore[attr-defined]
+        if any(words is None for _, words in pairs):
             raise UnreadableValue("COLUMN=NUMBER,NUMBER,...")
-        names = [name.strip() for name, _, _ in pairs]
-        if len(set(names)) < len(names):
+        if len({name for name, _ in pairs}) < len(pairs):
             raise InvalidInput(f"must be given once for each column, got {value!r}")
-        value = {name.strip(): numbers for name, _, numbers in pairs}
+        value = dict(pairs)
     return FrozenMapping({str(name): _read(inner, numbers) for name, numbers in value.items()})
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "join_words", "numbers_of", "shown", "split_words"]
+__all__ = ["counted", "join_pair", "join_words", "numbers_of", "shown", "split_pair", "split_words"]
 
 _MOST_STEPS = 2_000  # the best bins of n numbers take several tables of n^2 numbers
 
@@ -17,8 +18,7 @@ def split_words(text: str) -> list[str]:
     >>> split_words("no, yes\\, once")
     ['no', 'yes, once']
     """
-    held = text.replace("\\,", "\0").replace("\\ ", "\1")
-    return [word.strip().replace("\0", ",").replace("\1", " ") for word in held.split(",") if word.strip()]
+    return [word.strip().translate(_PLAIN) for word in _held(text).split(",") if word.strip()]
 
 
 def join_words(words: Iterable[str]) -> str:
@@ -29,13 +29,40 @@ def join_words(words: Iterable[str]) -> str:
     >>> join_words(["no", "yes, once"])
     'no,yes\\, once'
     """
-    return ",".join(_escaped(word.replace(",", "\\,")) for word in words)
+    return ",".join(map(_escaped, words))
+
+
+def split_pair(text: str) -> tuple[str, str | None]:
+    r"""Return the name before the first equals sign and the words after it, or None; one in a name has a backslash.
+
+    Examples
+    --------
+    >>> split_pair("age=0,100"), split_pair(r"a\=b=no,yes")
+    (('age', '0,100'), ('a=b', 'no,yes'))
+    """
+    name, sign, value = _held(text).partition("=")
+    return name.strip().translate(_PLAIN), value.translate(_WRITTEN) if sign else None
+
+
+def join_pair(name: str, value: str) -> str:
+    """Return what :func:`split_pair` splits into this name and these words."""
+    return f"{_escaped(name).replace('=', _MARK + '=')}={value}"
+
+
+_MARK, _MARKED = "\\", "\\,= "
+_HELD = {sign: chr(place) for place, sign in enumerate(_MARKED)}
+_PLAIN = str.maketrans({held: sign for sign, held in _HELD.items()})
+_WRITTEN = str.maketrans({held: _MARK + sign for sign, held in _HELD.items()})
+
+
+def _held(text: str) -> str:
+    """Return a text with each sign that has a backslash before it as a character that no text has."""
+    return re.sub(r"\\([\\,= ])", lambda found: _HELD[found[1]], text)
 
 
 def _escaped(word: str) -> str:
-    inner = word.strip(" ")
-    before, after = len(word) - len(word.lstrip(" ")), len(word) - len(word.rstrip(" "))
-    return "\\ " * before + inner + "\\ " * after if inner else "\\ " * len(word)
+    marked = re.sub(r"[\\,]", lambda found: _MARK + found[0], word)
+    return re.sub(r"^ +| +$", lambda found: f"{_MARK} " * len(found[0]), marked)
 
 
 def counted(number: int, noun: str) -> str:

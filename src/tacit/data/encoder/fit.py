@@ -21,6 +21,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["fit_rules"]
 
 _BUCKETS = 0.64  # of a hashed column, for each word that a column could have had without hashing
+_FEW_NAMES = 20
 _FEW_ROWS = 50  # up to here even measured values may all differ
 _PER_NAME = 3  # rows per value of a name, on average, at most
 _COLLISIONS = 20  # expected of random integers; ids have none
@@ -96,7 +97,7 @@ def _reason(column: pa.ChunkedArray) -> str | None:
     if len(values) < 2:
         return "the same in every row"
     count, rows = len(values.drop_null()), len(column) - column.null_count
-    if is_word(kind) and count > _FEW_ROWS and count * _PER_NAME > rows:
+    if is_word(kind) and ((count > _FEW_ROWS and count * _PER_NAME > rows) or count == rows >= _FEW_NAMES):
         if signs := signs_of_numbers(column):
             return f"numbers written as text, with {signs}; write plain numbers to use them"
         return f"{count:,} values in {rows:,} rows: an id, a name or free text"
