@@ -99,7 +99,7 @@ def test_parts(run, run_json):
     parts = run_json("show")["data_sets"][0]["parts"]
     assert [(part["name"], part["rows"]) for part in parts] == [("train", [0, 3]), ("test", [3, 5])]
     assert [part["used"] for part in parts] == pytest.approx([0.0, 1 / 3])
-    assert re.search(r"train\W+0 to 3\W+0%\W+3\W", run("show"))
+    assert re.search(r"train\W+0 to 3\W+3\W+0%\W+3\W", run("show"))
 
 
 def test_void(run, run_json):

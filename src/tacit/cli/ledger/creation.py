@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tacit.privacy.ledger import DataSetPart, Ledger
 
-__all__ = ["create"]
+__all__ = ["create", "window"]
 
 
 def create(
@@ -47,8 +47,9 @@ def create(
     part: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:START:STOP]",
-            help="A part that shares no row with the others; give START:STOP if it is a range of rows; repeatable.",
+            metavar="NAME[:START:STOP][=EPSILON]",
+            help="A part that shares no row with the others; repeatable. START:STOP: it is a range of rows. =EPSILON: "
+            "it has a smaller budget.",
         ),
     ] = None,
     restore: Annotated[
@@ -86,16 +87,63 @@ def create(
         typer.echo(f"{name} may spend {statement.budget}.")
 
 
+def window(
+    name: Annotated[str, typer.Argument(help="The data set.")],
+    days: Annotated[str, typer.Argument(help="The name of the window, such as 2026-11.")],
+    table: Annotated[
+        str,
+        typer.Option(metavar="TABLE", help="The private table, any that protect reads. Only a keyed digest is stored."),
+    ],
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column that the budget is for; repeatable. Default: all columns.")
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The epsilon of the window's budget. Default: that of the data set."),
+    ] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Give the rows that were appended to a data set a budget of their own.
+
+    The table has the rows so far, then the new ones. Releases made before cost the new rows nothing. Charge the window
+    with --part.
+
+    Example: tacit ledger window visits 2026-11 --table visits.csv --column ill
+    """
+    from tacit.privacy.ledger import DataSetPart
+
+    check_tables({"table": table}, "table")
+    own = DataSetPart(name=days, epsilon=None if epsilon is None else _epsilon(epsilon))
+    private = (batch.select(column or batch.schema.names) for batch in _columns(table, column))
+    statement = open_ledger(ledger).open_window(private, name=name, window=own)
+    if as_json:
+        print_json(without_entries(statement))
+    else:
+        part = statement.parts[-1]
+        rows = "" if part.rows is None else f"rows {part.rows.start} to {part.rows.stop}"
+        typer.echo(f"{name}, {days}: {rows} may spend {part.budget}.")
+
+
 def _part(text: str) -> DataSetPart:
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.ledger import DataSetPart
 
-    name, *limits = text.split(":")
-    if not limits:
-        return DataSetPart(name=name)
-    if len(limits) != 2 or not all(limit.isdecimal() for limit in limits):
+    what, _, own = text.partition("=")
+    name, *limits = what.split(":")
+    if len(limits) not in (0, 2) or not all(limit.isdecimal() for limit in limits):
         raise InvalidInput(f"must be NAME or NAME:START:STOP with two row numbers, got {text!r}", field="part")
-    return DataSetPart(name=name, rows=range(int(limits[0]), int(limits[1])))
+    rows = range(int(limits[0]), int(limits[1])) if limits else None
+    return DataSetPart(name=name, rows=rows, epsilon=_epsilon(own) if "=" in text else None)
+
+
+def _epsilon(text: str) -> float:
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"must be a number, got {text!r}", field="epsilon") from None
 
 
 def _columns(source: str, names: list[str] | None) -> Iterator[pa.RecordBatch]:

@@ -100,6 +100,7 @@ def _print_tables(statement: DataSetStatement) -> None:
     console = Console(markup=False, highlight=False)
     if [part.name for part in statement.parts] != [ALL]:
         console.print(_parts_table(statement))
+        typer.echo(_lifetime(statement))
     if statement.entries:
         console.print(_entries_table(statement))
 
@@ -110,12 +111,19 @@ def _parts_table(statement: DataSetStatement) -> Table:
     from tacit.privacy.ledger.records import format_down, format_share
     from tacit.privacy.rounding import format_up
 
-    table = Table("part", "rows", "used" if statement.spent is None else "spent", "left")
+    table = Table("part", "rows", "budget", "used" if statement.spent is None else "spent", "left")
     for part in statement.parts:
         rows = f"{part.rows.start} to {part.rows.stop}" if part.rows else ""
         used = format_share(part.used) if part.spent is None else format_up(part.spent)
-        table.add_row(part.name, rows, used, format_down(part.left))
+        table.add_row(part.name, rows, format_up(part.budget.epsilon), used, format_down(part.left))
     return table
+
+
+def _lifetime(statement: DataSetStatement) -> str:
+    from tacit.privacy.rounding import format_up
+
+    epsilon, delta = map(format_up, statement.lifetime)
+    return f"All charges together, for a person with rows in every part: epsilon {epsilon}, delta {delta}."
 
 
 def _entries_table(statement: DataSetStatement) -> Table:

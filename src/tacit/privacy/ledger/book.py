@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import PrivacyAccount
-from tacit.privacy.ledger.chain import add_link
+from tacit.privacy.ledger.chain import add_link, limits_of
 from tacit.privacy.ledger.records import DataSetStatement, DataSetVersion, LedgerEntry, PartSpend
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LINK, PART, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LIMIT, LINK, PART, VERSION
 
 __all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now"]
 
@@ -28,6 +28,7 @@ class DataSetAccounts:
     name: str
     budget: Guarantee
     parts: Mapping[str, Row]
+    limits: Mapping[int, Row]
 
     @classmethod
     def find(cls, rows: SealedRows, name: str, *, lock: bool = False) -> DataSetAccounts:
@@ -52,6 +53,18 @@ class DataSetAccounts:
                 delta=float(budget["delta"]),
             ),
             parts={part["name"]: part for part in parts},
+            limits={row["number"]: row for row in rows.find(LIMIT, LIMIT.c.data_set == terms["id"])},
+        )
+
+    def budget_of(self, part: str, *, budget: Guarantee | None = None) -> Guarantee:
+        """Return a part's budget: its own, as far as that of the data set, or another one for it, allows."""
+        whole, limit = budget or self.budget, self.limits.get(self.parts[part]["number"])
+        if limit is None:
+            return whole
+        return replace(
+            whole,
+            epsilon=min(whole.epsilon, float(limit["epsilon"])),
+            delta=min(whole.delta, float(limit["delta"])),
         )
 
     def choose(self, parts: Sequence[str] | None) -> tuple[str, ...]:
@@ -83,7 +96,7 @@ class DataSetAccounts:
                 f"the ledger is damaged: the account of {part} of {self.name} is that of another entry than the last; "
                 "restore an export"
             )
-        return PrivacyAccount(budget=self.budget).with_sums(found[0]["sums"])
+        return PrivacyAccount(budget=self.budget_of(part)).with_sums(found[0]["sums"])
 
     @property
     def newest(self) -> int:
@@ -126,7 +139,8 @@ class DataSetAccounts:
             "voids": voids,
         }
         self.rows.add(ENTRY, data_set=self.id, **entry)
-        return f"{self.name}/{entry['number']}", add_link(self.rows, self.id, entry).hex()
+        limits = limits_of(self.parts.values(), self.limits.values())
+        return f"{self.name}/{entry['number']}", add_link(self.rows, self.id, entry, limits=limits).hex()
 
     def version(self, number: int | None) -> int:
         """Return a version's number if it exists; None: the newest."""
@@ -155,7 +169,7 @@ class DataSetAccounts:
     def _part(self, name: str, account: PrivacyAccount) -> PartSpend:
         row = self.parts[name]
         lines = None if row["start"] is None else range(row["start"], row["stop"])
-        return PartSpend(name=name, rows=lines, used=account.used, spent=account.spent, left=account.left)
+        return PartSpend.of(name, account, rows=lines)
 
     def recount(self, *, budget: Guarantee | None = None) -> dict[str, PrivacyAccount]:
         """Compute the accounts of all parts from the entries, for the budget or another one."""
@@ -163,7 +177,9 @@ class DataSetAccounts:
         voided = {entry["voids"] for entry in entries}
         charges = [(json.loads(e["parts"]), e["guarantee"], e["number"] in voided) for e in entries if e["guarantee"]]
         return {
-            part: _account([(text, void) for parts, text, void in charges if part in parts], budget or self.budget)
+            part: _account(
+                [(text, void) for parts, text, void in charges if part in parts], self.budget_of(part, budget=budget)
+            )
             for part in self.parts
         }
 

@@ -12,24 +12,26 @@ from sqlalchemy import select
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import BUDGET, DATA_SET, ENTRY, LINK
+from tacit.privacy.ledger.schema import BUDGET, DATA_SET, ENTRY, LIMIT, LINK, PART
 
-__all__ = ["START", "add_link", "check_chains", "check_head", "forge_links"]
+__all__ = ["START", "add_link", "check_chains", "check_head", "forge_links", "limits_of"]
 
 START = bytes(32)
 """What the first link of a data set follows."""
+
+PartLimits = Mapping[str, list[str]]
 
 _ENTRY = ("number", "time", "version", "parts", "guarantee", "purpose", "voids")
 _BUDGET = ("number", "epsilon", "delta")
 
 
-def add_link(rows: SealedRows, data_set: int, entry: Mapping[str, Any]) -> bytes:
+def add_link(rows: SealedRows, data_set: int, entry: Mapping[str, Any], *, limits: PartLimits) -> bytes:
     """Link an entry that was just written to the one before it, and return the head of the chain."""
     last = rows.last(LINK, LINK.c.data_set == data_set)
     budget = rows.last(BUDGET, BUDGET.c.data_set == data_set)
     assert budget is not None
     nonce = secrets.token_bytes(16)
-    head = _link(START if last is None else bytes(last["link"]), nonce, entry, budget)
+    head = _link(START if last is None else bytes(last["link"]), nonce, entry, budget, limits)
     rows.add(LINK, data_set=data_set, number=entry["number"], nonce=nonce, budget=budget["number"], link=head)
     return head
 
@@ -37,7 +39,7 @@ def add_link(rows: SealedRows, data_set: int, entry: Mapping[str, Any]) -> bytes
 def forge_links(rows: SealedRows, data_set: int) -> None:
     """Link the entries of a ledger that had no chain yet."""
     for entry in rows.find(ENTRY, ENTRY.c.data_set == data_set):
-        add_link(rows, data_set, entry)
+        add_link(rows, data_set, entry, limits={})
 
 
 def check_chains(rows: SealedRows) -> None:
@@ -51,7 +53,9 @@ def check_chains(rows: SealedRows) -> None:
     for entry in _read(rows, ENTRY):
         entries.setdefault(entry["data_set"], []).append(entry)
     for data_set in {*links, *entries}:
-        _check_chain(names.get(data_set, "?"), entries.get(data_set, []), links.get(data_set, []), budgets)
+        limits = limits_of(*([row for row in _read(rows, one) if row["data_set"] == data_set] for one in (PART, LIMIT)))
+        mine = entries.get(data_set, []), links.get(data_set, [])
+        _check_chain(names.get(data_set, "?"), *mine, budgets=budgets, limits=limits)
 
 
 def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
@@ -67,13 +71,20 @@ def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
         raise LedgerError(f"the ledger has another history up to {name}/{number} than when that entry was accepted")
 
 
-def _check_chain(name: str, entries: list[Row], links: list[Row], budgets: Mapping[tuple[int, int], Row]) -> None:
+def _check_chain(
+    name: str,
+    entries: list[Row],
+    links: list[Row],
+    *,
+    budgets: Mapping[tuple[int, int], Row],
+    limits: PartLimits,
+) -> None:
     head = START
     for number, (entry, link) in enumerate(_paired(entries, links), start=1):
         if entry is None or link is None or not entry["number"] == link["number"] == number:
             raise LedgerError(f"the ledger is damaged: {name}/{number} is missing; restore it from an export")
         budget = budgets.get((link["data_set"], link["budget"]))
-        expected = None if budget is None else _link(head, bytes(link["nonce"]), entry, budget)
+        expected = None if budget is None else _link(head, bytes(link["nonce"]), entry, budget, limits)
         if expected != bytes(link["link"]):
             raise LedgerError(f"the ledger is damaged: {name}/{number} was changed; restore it from an export")
         head = bytes(link["link"])
@@ -84,9 +95,22 @@ def _paired(entries: list[Row], links: list[Row]) -> Iterator[tuple[Row | None, 
         yield entries[i] if i < len(entries) else None, links[i] if i < len(links) else None
 
 
-def _link(before: bytes, nonce: bytes, entry: Mapping[str, Any], budget: Mapping[str, Any]) -> bytes:
-    what = json.dumps([[entry[name] for name in _ENTRY], [budget[name] for name in _BUDGET]])
-    return hashlib.sha256(before + nonce + what.encode()).digest()
+def _link(
+    before: bytes,
+    nonce: bytes,
+    entry: Mapping[str, Any],
+    budget: Mapping[str, Any],
+    limits: PartLimits,
+) -> bytes:
+    what = [[entry[name] for name in _ENTRY], [budget[name] for name in _BUDGET]]
+    own = [limits[part] for part in json.loads(entry["parts"]) if part in limits]
+    return hashlib.sha256(before + nonce + json.dumps([*what, own] if own else what).encode()).digest()
+
+
+def limits_of(parts: Iterable[Row], limits: Iterable[Row]) -> PartLimits:
+    """The budgets of the parts that have one of their own, by the part's name."""
+    names = {part["number"]: part["name"] for part in parts}
+    return {names[row["number"]]: [names[row["number"]], row["epsilon"], row["delta"]] for row in limits}
 
 
 def _read(rows: SealedRows, table: Any) -> Iterable[Row]:  # noqa: ANN401

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import charging, registry, requests
@@ -171,6 +172,28 @@ class Ledger:
         """
         with self._reading() as rows:
             return registry.overlaps(rows, DataSetAccounts.find(rows, name).id)
+
+    def open_window(self, data: object, *, name: str, window: DataSetPart) -> DataSetStatement:
+        """Give the rows that were appended to a data set a part of their own, with nothing spent.
+
+        Every earlier release was made without them, so charges of the other parts cost them nothing.
+
+        Parameters
+        ----------
+        data
+            The private columns: the rows of the newest version, and the new ones after them.
+        window
+            The part's name, such as its days, and its own budget if it has one; its rows are the new ones.
+        """
+        if window.rows is not None:
+            raise InvalidInput("must be left out: a window is the new rows", field="rows")
+        prints = self._fingerprints(data)
+        with self.transaction() as rows:
+            book = DataSetAccounts.find(rows, name, lock=True)
+            if window.name in book.parts:
+                raise InvalidInput(f"must be new, {name} has the part {window.name}", field="window")
+            registry.open_window(rows, prints, window, data_set=book.id, budget=book.budget)
+            return DataSetAccounts.find(rows, name).statement()
 
     def identify(self, data: object) -> DataSetVersion:
         """Recognize data: the version they are, or a new version if they are a known one with rows appended."""

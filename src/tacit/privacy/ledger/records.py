@@ -9,7 +9,7 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.account import PrivacyAccount
-from tacit.privacy.rounding import format_up
+from tacit.privacy.rounding import check_bounds, exact, format_up, round_up
 
 __all__ = [
     "ALL",
@@ -39,14 +39,19 @@ class DataSetPart:
     ----------
     rows
         Its rows, half-open, if the part is a range of rows; otherwise the user knows its rows.
+    epsilon, delta
+        A budget of its own, not above that of the data set. Default: that of the data set.
     """
 
     name: str
     rows: range | None = None
+    epsilon: float | None = None
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         if check_text(self.name, name="part") == ALL:
             raise InvalidInput(f"part must not be {ALL!r}, the reserved name of a data set without parts")
+        check_bounds(self.epsilon, self.delta or 0.0)
         if self.rows is not None and (self.rows.step != 1 or self.rows.start < 0 or not self.rows):
             raise InvalidInput(
                 f"part {self.name} must have rows start to stop with 0 <= start < stop, "
@@ -66,13 +71,23 @@ class PartSpend:
         The epsilon spent; None if the budget has a delta, because sums of epsilons then say too much.
     left
         The largest pure epsilon that one more charge may have.
+    budget
+        Its own budget, or that of the data set.
     """
 
     name: str
     rows: range | None
+    budget: Guarantee
     used: float
     spent: float | None
     left: float
+
+    @classmethod
+    def of(cls, name: str, account: PrivacyAccount, *, rows: range | None = None) -> PartSpend:
+        """Return the spend that an account has."""
+        return cls(
+            name=name, rows=rows, budget=account.budget, used=account.used, spent=account.spent, left=account.left
+        )
 
     def __str__(self) -> str:
         left = format_down(self.left)
@@ -141,7 +156,7 @@ class Receipt:
         return {"id": self.id, "used": self.used, "spent": self.spent, "left": self.left, "head": self.head}
 
     def __str__(self) -> str:
-        spend = PartSpend(name=ALL, rows=None, used=self.used, spent=self.spent, left=self.left)
+        spend = PartSpend.of(ALL, self.account)
         return f"entry {self.id}: {spend}"
 
 
@@ -184,6 +199,14 @@ class DataSetStatement:
         """The largest pure epsilon that one more charge of all parts may have."""
         return self.worst.left
 
+    @property
+    def lifetime(self) -> tuple[float, float]:
+        """Epsilon and delta of all standing charges together, for a person who has rows in every part: their sums."""
+        standing = [entry.guarantee for entry in self.entries if entry.guarantee and entry.voided_by is None]
+        return round_up(sum(exact(one.epsilon) for one in standing)), round_up(
+            sum(exact(one.delta) for one in standing)
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain JSON."""
         return {
@@ -193,10 +216,13 @@ class DataSetStatement:
             "used": self.used,
             "spent": self.spent,
             "left": self.left,
+            "lifetime": dict(zip(("epsilon", "delta"), self.lifetime, strict=True)),
             "parts": [
                 {
                     "name": part.name,
                     "rows": part.rows and [part.rows.start, part.rows.stop],
+                    "epsilon": part.budget.epsilon,
+                    "delta": part.budget.delta,
                     "used": part.used,
                     "spent": part.spent,
                     "left": part.left,

@@ -23,10 +23,10 @@ def explain_refusal(
     left = format_down(account.left)
     if after.spent is not None:
         asked = f"{left} is left; a charge of {guarantee} would bring it to {format_up(after.spent)}"
-        spent = f"{spend_of(account)} of {format_up(book.budget.epsilon)}"
+        spent = f"{spend_of(account)} of {format_up(account.budget.epsilon)}"
     else:
         asked = f"a charge of {guarantee} does not fit, epsilon {left} does"
-        spent = f"{spend_of(account)} of {book.budget}"
+        spent = f"{spend_of(account)} of {account.budget}"
     users = _users(book, part)
     used_by = f"; it was used by {users}" if users else ""
     return f"{whose(book, part)} {spent} and {asked}{used_by}, so nothing was charged"

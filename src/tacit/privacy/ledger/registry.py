@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tacit.privacy.errors import InvalidInput, LedgerError, UnknownData
@@ -12,7 +12,7 @@ from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.book import account_row, now
 from tacit.privacy.ledger.records import ALL, DataSetPart, DataSetVersion, check_text
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, SKETCH, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LEDGER, LIMIT, PART, SKETCH, VERSION
 from tacit.privacy.ledger.sketch import DataSetOverlap, DataSetSketch
 from tacit.privacy.rounding import check_bounds
 
@@ -23,6 +23,7 @@ __all__ = [
     "find_data_set",
     "identify",
     "known_counts",
+    "open_window",
     "overlaps",
     "register",
 ]
@@ -41,6 +42,8 @@ class DataSetTerms:
     def __post_init__(self) -> None:
         check_text(self.name, name="name")
         check_budget(self.budget)
+        for part in self.parts:
+            check_limit(part, budget=self.budget)
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
             raise InvalidInput(f"must have different names, got {', '.join(names)}", field="parts")
@@ -77,6 +80,16 @@ def check_budget(budget: Guarantee) -> Guarantee:
     return budget
 
 
+def check_limit(part: DataSetPart, *, budget: Guarantee) -> None:
+    """Raise if a part's own budget is above that of its data set."""
+    for field in ("epsilon", "delta"):
+        own, whole = getattr(part, field), getattr(budget, field)
+        if own is not None and own > whole:
+            raise InvalidInput(
+                f"must be at most that of the data set, {whole:g}, for part {part.name}, got {own:g}", field=field
+            )
+
+
 def known_counts(rows: SealedRows) -> set[int]:
     """Return the row counts of all known versions, at which new data must be compared."""
     return {version["rows"] for version in rows.find(VERSION)}
@@ -102,6 +115,24 @@ def register(rows: SealedRows, prints: Prints, terms: DataSetTerms, sketch: Data
     rows.add(SKETCH, data_set=number, **sketch.to_columns())
     for i, part in enumerate(terms.parts or [None], start=1):
         _add_part(rows, number, i, part, budget=terms.budget)
+
+
+def open_window(rows: SealedRows, prints: Prints, window: DataSetPart, *, data_set: int, budget: Guarantee) -> None:
+    """Make the rows that were appended since the newest version a part of their own; without new rows, raise."""
+    rows.find(LEDGER, lock=True)
+    check_limit(window, budget=budget)
+    known, newest = _match(rows, prints), rows.last(VERSION, VERSION.c.data_set == data_set)
+    if known is None or newest is None or (known["data_set"], known["number"]) != (data_set, newest["number"]):
+        raise UnknownData("the rows must be those of the newest version of the data set, with new ones after them")
+    if known["rows"] == max(prints):
+        raise InvalidInput(f"must have rows after the {known['rows']} that are known, got none", field="table")
+    _add_version(rows, data_set, prints)
+    last = rows.last(PART, PART.c.data_set == data_set)
+    assert last is not None
+    part = replace(window, rows=range(known["rows"], max(prints)))
+    newest_entry = rows.last(ENTRY, ENTRY.c.data_set == data_set)
+    number = 0 if newest_entry is None else newest_entry["number"]
+    _add_part(rows, data_set, last["number"] + 1, part, budget=budget, last=number)
 
 
 def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
@@ -161,7 +192,9 @@ def add_budget(rows: SealedRows, data_set: int, budget: Guarantee) -> None:
     )
 
 
-def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | None, *, budget: Guarantee) -> None:
+def _add_part(
+    rows: SealedRows, data_set: int, number: int, part: DataSetPart | None, *, budget: Guarantee, last: int = 0
+) -> None:
     lines = part.rows if part else None
     rows.add(
         PART,
@@ -171,7 +204,11 @@ def _add_part(rows: SealedRows, data_set: int, number: int, part: DataSetPart | 
         start=lines.start if lines else None,
         stop=lines.stop if lines else None,
     )
-    rows.add(ACCOUNT, **account_row(data_set, number, PrivacyAccount(budget=budget), last=0))
+    if part is not None and (part.epsilon, part.delta) != (None, None):
+        own = {"epsilon": part.epsilon, "delta": part.delta}
+        limit = {name: repr(getattr(budget, name) if value is None else float(value)) for name, value in own.items()}
+        rows.add(LIMIT, data_set=data_set, number=number, **limit)
+    rows.add(ACCOUNT, **account_row(data_set, number, PrivacyAccount(budget=budget), last=last))
 
 
 def _add_version(rows: SealedRows, data_set: int, prints: Prints) -> Row:

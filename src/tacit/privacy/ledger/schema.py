@@ -22,6 +22,7 @@ __all__ = [
     "DELIVERY",
     "ENTRY",
     "LEDGER",
+    "LIMIT",
     "LINK",
     "PART",
     "REQUEST",
@@ -75,6 +76,16 @@ PART = _sealed(
     Column("stop", BigInteger),
     UniqueConstraint("data_set", "name"),
 )
+
+LIMIT = _sealed(
+    "ledger_limit",
+    _data_set(),
+    _count("number", primary_key=True),
+    _text("epsilon"),
+    _text("delta"),
+    ForeignKeyConstraint(["data_set", "number"], ["ledger_part.data_set", "ledger_part.number"]),
+)
+"""The budget of a part that has one of its own, never above that of its data set."""
 
 VERSION = _sealed(
     "ledger_version",

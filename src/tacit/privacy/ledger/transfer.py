@@ -17,7 +17,19 @@ from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.ledger.book import DataSetAccounts, account_row
 from tacit.privacy.ledger.chain import check_chains, forge_links
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, LINK, PART, REQUEST, VERSION
+from tacit.privacy.ledger.schema import (
+    ACCOUNT,
+    BUDGET,
+    DATA_SET,
+    DELIVERY,
+    ENTRY,
+    LEDGER,
+    LIMIT,
+    LINK,
+    PART,
+    REQUEST,
+    VERSION,
+)
 
 __all__ = ["EXPORT", "FORMAT", "add_accounts", "export", "read_export", "restore"]
 
@@ -28,13 +40,14 @@ EXPORT = ReplaceableFile("an export of a ledger", re.compile(rb'"format": "tacit
 _TABLES: dict[str, Table] = {
     "budgets": BUDGET,
     "parts": PART,
+    "limits": LIMIT,
     "versions": VERSION,
     "entries": ENTRY,
     "requests": REQUEST,
     "deliveries": DELIVERY,
     "links": LINK,
 }
-_LATER = ("requests", "deliveries", "links")  # older exports have none
+_LATER = ("limits", "requests", "deliveries", "links")  # older exports have none
 _BYTES = ("fingerprint", "key", "digest", "nonce", "link")
 
 
