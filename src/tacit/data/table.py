@@ -21,7 +21,7 @@ from tacit.data.packed import check_cells
 from tacit.data.remote import open_url, spooled_stdin
 from tacit.data.spark import open_spark
 from tacit.data.view import TableView, literal, quoted, union_views
-from tacit.data.written import settle_text
+from tacit.data.written import SAMPLE, settle_text, texts_of
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
@@ -86,7 +86,7 @@ def open_table(
     name = _name_of(source)
     rows = _open(source, name)
     check_names(rows.columns, source=name)
-    return _settled(_check_rows(rows, name), name)
+    return _settled(rows, _first_rows(rows, name), name)
 
 
 def _open(source: object, name: str) -> TableView | ibis.Table:
@@ -247,9 +247,9 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
     return column.dropna().map(type).nunique() > 1
 
 
-def _settled(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
+def _settled(rows: TableView | ibis.Table, first: dict[str, list[Any]], name: str) -> TableView | ibis.Table:
     try:
-        return _large_as_text(settle_text(rows)) if isinstance(rows, TableView) else rows
+        return _large_as_text(settle_text(rows, first)) if isinstance(rows, TableView) else rows
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{name} cannot be read to its end: {fault(error)}") from None
 
@@ -266,11 +266,15 @@ def _large_as_text(rows: TableView) -> TableView:
     return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}") if large else rows
 
 
-def _check_rows(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
+def _first_rows(rows: TableView | ibis.Table, name: str) -> dict[str, list[Any]]:
+    """Return the first values of the columns of text, or of one other; raise if there is no row."""
     try:
-        is_empty = rows.is_empty() if isinstance(rows, TableView) else not rows.limit(1).to_pyarrow().num_rows
+        if isinstance(rows, TableView):
+            first = rows.first(texts_of(rows) or rows.columns[:1], SAMPLE)
+        else:
+            first = rows[rows.columns[:1]].limit(1).to_pyarrow().to_pydict()
     except Exception as error:  # every database has errors of its own
         raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
-    if is_empty:
+    if not any(first.values()):
         raise InvalidInput(f"{name} has no rows; a table needs at least one")
-    return rows
+    return first

@@ -37,8 +37,6 @@ class TableView:
 
     name: str
     types: dict[str, str]
-    rows: int | None = None
-    """How many there are, where it is known without reading them."""
 
     @classmethod
     def of_query(cls, query: str) -> TableView:
@@ -55,23 +53,22 @@ class TableView:
         """
         name = _new_name()
         connection().register(name, rows)
-        known = rows.num_rows if isinstance(rows, pa.Table) else None
-        view = cls._until_unused(name, partial(connection().unregister, name), rows=known)
+        view = cls._until_unused(name, partial(connection().unregister, name))
         return view.stored(view.columns) if isinstance(rows, pa.RecordBatchReader) else view
 
     @classmethod
-    def _until_unused(cls, name: str, drop: Callable[[], object], *, rows: int | None = None) -> TableView:
+    def _until_unused(cls, name: str, drop: Callable[[], object]) -> TableView:
         while _unused:
             _unused.pop()()
-        view = cls._named(name, rows=rows)
+        view = cls._named(name)
         # The collector may run inside a query, where the connection is locked: drop at the next call instead.
         weakref.finalize(view, _unused.append, drop).atexit = False
         return view
 
     @classmethod
-    def _named(cls, name: str, *, rows: int | None = None) -> TableView:
+    def _named(cls, name: str) -> TableView:
         described = connection().execute(f"DESCRIBE {quoted(name)}").fetchall()
-        return cls(name, {str(column): str(kind) for column, kind, *_ in described}, rows)
+        return cls(name, {str(column): str(kind) for column, kind, *_ in described})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +83,7 @@ class TableView:
         """Return all rows of some columns."""
         return self._select(columns).to_arrow_table()
 
-    def sample(self, columns: Sequence[str], rows: int) -> dict[str, list[Any]]:
+    def first(self, columns: Sequence[str], rows: int) -> dict[str, list[Any]]:
         """Return the values of some columns in the first rows."""
         found: dict[str, list[Any]] = (
             connection().execute(f"{self._statement(columns)} LIMIT {rows}").to_arrow_table().to_pydict()
@@ -104,12 +101,6 @@ class TableView:
         name = _new_name()
         connection().execute(f"CREATE TEMP TABLE {quoted(name)} AS {self._statement(columns)}")
         return self._until_unused(name, partial(connection().execute, f"DROP TABLE {quoted(name)}"))
-
-    def is_empty(self) -> bool:
-        """Return whether there is no row."""
-        if self.rows is not None:
-            return not self.rows
-        return connection().execute(f"SELECT 1 FROM {quoted(self.name)} LIMIT 1").fetchone() is None
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
         return connection().execute(self._statement(columns))

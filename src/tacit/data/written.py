@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
@@ -11,7 +11,7 @@ from itertools import product
 from tacit.data.connection import connection
 from tacit.data.view import TableView, literal, quoted
 
-__all__ = ["GAP_MARKS", "settle_text"]
+__all__ = ["GAP_MARKS", "SAMPLE", "settle_text", "texts_of"]
 
 GAP_MARKS = [
     *("", "-", "--", "---", "–", "—", "?", ".", "n/a", "n.a.", "na", "<na>", "#n/a", "none", "null", "nan", "nat"),  # noqa: RUF001
@@ -19,7 +19,9 @@ GAP_MARKS = [
 ]
 """What is written, in upper or lower case, in the place of a missing number, date or time."""
 
-_SAMPLE = 1000  # rows that suggest a type; all rows decide
+SAMPLE = 1000
+"""How many first rows suggest a type; all rows decide."""
+
 _TRIED = 20  # of the sample, for each format of dates
 _MOST_SHAPES = 4  # of dates in one column
 
@@ -56,7 +58,12 @@ class _ColumnReading:
     """Whether the column stays text if all of its values are plain numbers: then someone made text of them."""
 
 
-def settle_text(rows: TableView) -> TableView:
+def texts_of(rows: TableView) -> list[str]:
+    """Return the columns of text."""
+    return [name for name, kind in rows.types.items() if kind == "VARCHAR"]
+
+
+def settle_text(rows: TableView, first: Mapping[str, Sequence[str | None]]) -> TableView:
     """Return a table whose columns of text are numbers, dates or times where every value is one.
 
     Numbers may have signs of currency or percent, thousands and decimals in either style, and parentheses for minus; a
@@ -64,11 +71,7 @@ def settle_text(rows: TableView) -> TableView:
     zone. A gap mark such as ``-`` is then missing. A column that has any other value, plain numbers only, or codes such
     as 00123 stays text.
     """
-    texts = [name for name, kind in rows.types.items() if kind == "VARCHAR"]
-    if not texts:
-        return rows
-    sample = rows.sample(texts, _SAMPLE)
-    readings = [one for name in texts for one in _suggested(name, sample[name])]
+    readings = [one for name in texts_of(rows) for one in _suggested(name, first[name])]
     settled = _verified(rows, readings) if readings else {}
     if not settled:
         return rows
