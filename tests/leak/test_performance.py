@@ -69,7 +69,8 @@ def test_standard_errors_of_ranks_are_those_of_rows_drawn_anew():
     rng = np.random.default_rng(2)
     draws = [sample(300, rng) for _ in range(400)]
     for metric in (ranking_area, average_precision):
-        values, errors = np.array([metric(p[:, 1], truth.astype(float)) for p, truth in draws]).T
+        found = [metric(p[:, 1], truth.astype(float)) for p, truth in draws]
+        values, errors = np.array([(one.value, one.error) for one in found]).T
         assert np.mean(errors) == pytest.approx(values.std(ddof=1), rel=0.12), metric
 
 

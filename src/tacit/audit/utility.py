@@ -149,9 +149,8 @@ def ranking_utility(
     >>> round(use.protected, 3), use.unprotected, use.blind
     (0.505, 1.0, 0.5)
     """
-    (area, error), (best, best_error) = (
-        ranking_area(scores, truth.astype(np.float64)) for scores in (protected, unprotected)
-    )
+    kept, whole = (ranking_area(scores, truth.astype(np.float64)) for scores in (protected, unprotected))
+    area, error, best, best_error = kept.value, kept.error, whole.value, whole.error
     return Utility(
         measure=measure,
         protected=area,

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from tacit.leak.intervals import check_level
-from tacit.leak.performance import MetricEstimate, estimate_mean, standard_error
+from tacit.leak.performance import MetricEstimate, estimate_mean
+from tacit.leak.ratio import RatioEstimate
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["NumberPerformance", "judge_numbers"]
@@ -113,6 +114,8 @@ def _explained(squares: Array, blind: Array, width: float) -> MetricEstimate | N
     """1 less the ratio of two means, and the standard error of the linearized ratio."""
     if blind.mean() <= 0:
         return None
-    ratio = float(squares.mean() / blind.mean())
-    margin = width * standard_error((squares - ratio * blind) / blind.mean())
-    return MetricEstimate.within(1 - ratio, margin, least=-np.inf, most=1.0)
+    ratio = RatioEstimate(
+        above=float(squares.sum()), below=float(blind.sum()), moves_above=squares, moves_below=blind
+    )
+    low, high = ratio.interval(width)
+    return MetricEstimate.clipped(1 - ratio.value, (1 - high, 1 - low), least=-np.inf, most=1.0)

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from tacit.leak.intervals import check_level, clopper_pearson
 from tacit.leak.ranking import average_precision, ranking_area
+from tacit.leak.ratio import RatioEstimate
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ClassPerformance", "MetricEstimate", "judge_classes"]
@@ -34,7 +35,12 @@ class MetricEstimate:
     @classmethod
     def within(cls, value: float, margin: float, *, least: float = 0.0, most: float = np.inf) -> MetricEstimate:
         """Clip a value and its interval to what is possible."""
-        low, middle, high = (float(np.clip(end, least, most)) for end in (value - margin, value, value + margin))
+        return cls.clipped(value, (value - margin, value + margin), least=least, most=most)
+
+    @classmethod
+    def clipped(cls, value: float, ends: tuple[float, float], *, least: float = 0.0, most: float) -> MetricEstimate:
+        """Clip a value and the ends of its interval to what is possible."""
+        middle, low, high = (float(np.clip(end, least, most)) for end in (value, *ends))
         return cls(value=middle, low=low, high=high)
 
     def __format__(self, spec: str) -> str:
@@ -52,8 +58,8 @@ class ClassPerformance:
     shares
         Of each class among these rows.
     rare
-        The class of the smallest share that has 20 rows, as have the others together: ``auc`` and
-        ``average_precision`` are about it. Without such a class these two are None.
+        The class of the smallest share that has 20 rows, as have the others together, if released labels are the
+        judges surely: ``auc`` and ``average_precision`` are about it. Without such a class these two are None.
     blind_log_loss
         Of always predicting the shares.
     calibration_error
@@ -133,7 +139,9 @@ def judge_classes(
     shares = mean / mean.sum() if mean.any() else np.full(len(names), 1 / len(names))
     present = np.flatnonzero(shares > 0)
     counts = u.sum(axis=0)
-    judged = np.flatnonzero((counts >= _FEW) & (len(u) - counts >= _FEW))
+    # noise must not choose the class: its count would then be the one that noise made too large
+    sure = width * np.sqrt(len(u)) * u.std(axis=0) if released else 0.0
+    judged = np.flatnonzero((counts - sure >= _FEW) & (len(u) - counts - sure >= _FEW))
     rare = int(min(judged if len(judged) else present, key=lambda code: shares[code]))
     log_loss = -(u * np.log(np.maximum(p, _FLOOR))).sum(axis=1)
     brier = (p**2).sum(axis=1) - 2 * (p * u).sum(axis=1) + 1
@@ -171,10 +179,10 @@ def _accuracy(right: Array, width: float, *, released: bool, level: float) -> Me
 
 
 def _ranked(
-    metric: Callable[[Array, Array], tuple[float, float]], scores: Array, inside: Array, width: float
+    metric: Callable[[Array, Array], RatioEstimate], scores: Array, inside: Array, width: float
 ) -> MetricEstimate:
-    value, error = metric(scores, inside)
-    return MetricEstimate.within(value, width * error, most=1.0)
+    found = metric(scores, inside)
+    return MetricEstimate.clipped(found.value, found.interval(width), most=1.0)
 
 
 def _calibration_error(scores: Array, inside: Array) -> float:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.leak.ratio import RatioEstimate
+
 __all__ = ["average_precision", "ranking_area"]
 
 Array = NDArray[np.float64]
 Ranks = NDArray[np.int64]
 
 
-def ranking_area(scores: Array, inside: Array) -> tuple[float, float]:
-    """Return the area under the ROC curve, ties counted half, and its standard error.
+def ranking_area(scores: Array, inside: Array) -> RatioEstimate:
+    """Estimate the area under the ROC curve, ties counted half: pairs in the right order, per pair.
 
     Parameters
     ----------
@@ -32,13 +34,12 @@ def ranking_area(scores: Array, inside: Array) -> tuple[float, float]:
     won = inside * (outside.sum() - _at_least(rank, outside) + _tied(rank, outside) / 2) - own / 2
     lost = outside * (_at_least(rank, inside) - _tied(rank, inside) / 2) - own / 2
     pairs = inside.sum() * outside.sum() - own.sum()
-    area = won.sum() / pairs
     possible = inside * outside.sum() + outside * inside.sum() - 2 * own
-    return float(area), _error((won + lost - area * possible) / pairs)
+    return RatioEstimate(above=float(won.sum()), below=float(pairs), moves_above=won + lost, moves_below=possible)
 
 
-def average_precision(scores: Array, inside: Array) -> tuple[float, float]:
-    """Return the mean precision at the rows of the class, rows of equal score together, and its standard error.
+def average_precision(scores: Array, inside: Array) -> RatioEstimate:
+    """Estimate the mean precision at the rows of the class, rows of equal score together.
 
     Parameters are those of :func:`ranking_area`.
     """
@@ -46,11 +47,15 @@ def average_precision(scores: Array, inside: Array) -> tuple[float, float]:
     rows = _at_least(rank, np.ones_like(inside))
     # a row's own label counts once, linearly: its square would bias an estimate
     precision = (_at_least(rank, inside) - inside + 1) / rows
-    mean = float((inside * precision).sum() / inside.sum())
     each = inside / rows  # what one more row of the class adds to the precision of those ranked with it or below
     below = rank.max() - rank
-    change = inside * (precision - mean + _at_least(below, each)) - _at_least(below, each * precision)
-    return mean, _error(change / inside.sum())
+    shared = inside * _at_least(below, each) - _at_least(below, each * precision)
+    return RatioEstimate(
+        above=float((inside * precision).sum()),
+        below=float(inside.sum()),
+        moves_above=inside * precision + shared,
+        moves_below=inside,
+    )
 
 
 def _ranks(scores: Array) -> Ranks:
@@ -65,7 +70,3 @@ def _tied(rank: Ranks, amounts: Array) -> Array:
 def _at_least(rank: Ranks, amounts: Array) -> Array:
     """Return for each row the sum over rows ranked with it or above."""
     return np.asarray(np.cumsum(np.bincount(rank, amounts))[rank])
-
-
-def _error(influence: Array) -> float:
-    return float(np.sqrt((influence**2).sum()))
