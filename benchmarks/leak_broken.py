@@ -4,7 +4,7 @@ The broken ones are randomized response on 10,000 labels of two classes: epsilon
 in blocks of 200, one seed for two releases, 10% of one class bare, and labels that are sorted. Each test has the level
 5%. Canaries: 1,000 of them, each included with probability 1/2, with scores that Gaussian noise of mu = 0.5 hides, so
 that the true epsilon at delta 1e-5 is known; proved at 95% by one point of the curve, and by the curve of Gaussian
-noise.
+noise, with the best of four numbers of guesses, and with one that was fixed beforehand.
 
     python -m benchmarks.leak_broken            # all cells; resumes
     python -m benchmarks.leak_broken --quick --out FILE
@@ -34,6 +34,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "leak.md"
 ROWS, LEVEL, HONEST, PARTS = 10_000, 0.05, 1000, 10
 CANARIES, MU, DELTA = 1000, 0.5, 1e-5
 SHARES = (0.05, 0.1, 0.2, 0.5)
+FIXED = 0.2
 Labels = NDArray[np.int64]
 
 
@@ -125,7 +126,7 @@ def _plan(*, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in ALARMS:
         for part in range(PARTS):
             yield f"{name}, part {part}", {"case": name, "runs": 1 if quick else HONEST // PARTS, "start": part}
-    yield "canaries", {"case": "canaries", "runs": 2 if quick else 50, "start": 0}
+    yield "canaries", {"case": "canaries", "runs": 2 if quick else 1000, "start": 0}
 
 
 def measure(*, case: str, runs: int, start: int) -> dict[str, Any]:
@@ -133,22 +134,26 @@ def measure(*, case: str, runs: int, start: int) -> dict[str, Any]:
     rng = np.random.default_rng([len(case), start])
     if case == "canaries":
         proved = np.array([proved_by_canaries(rng) for _ in range(runs)])
-        point, curve = proved.mean(axis=0)
         true = gaussian_epsilon(MU, delta=DELTA)
-        return {"true": true, "point": point, "curve": curve, "above": [int(n) for n in (proved > true).sum(axis=0)]}
+        means = dict(zip(("point", "curve", "fixed"), proved.mean(axis=0).tolist(), strict=True))
+        return {"true": true, **means, "above": [int(n) for n in (proved > true).sum(axis=0)]}
     return {"suspected": sum(bool(CASES[case](rng.integers(0, 2, ROWS), rng)) for _ in range(runs))}
 
 
-def proved_by_canaries(rng: np.random.Generator) -> tuple[float, float]:
-    """Return the epsilons that one run proves, by one point of the curve and by the curve; the best of the shares."""
+def proved_by_canaries(rng: np.random.Generator) -> tuple[float, float, float]:
+    """Return the epsilons that one run proves: by one point of the curve, by the curve, and by it for one share."""
     coins = rng.random(CANARIES) < 0.5
     order = np.argsort(rng.normal(MU * coins))
     guesses = np.round(np.multiply(SHARES, CANARIES)).astype(np.int64)
     right = np.array([coins[order[-(r - r // 2) :]].sum() + (~coins[order[: r // 2]]).sum() for r in guesses])
     level = 1 - 0.05 / len(SHARES)
     point = epsilon_one_run(right, guesses, CANARIES, delta=DELTA, level=level)
-    curve = gaussian_epsilon(mu_one_run(right, guesses, CANARIES), delta=DELTA)
-    return float(np.max(point)), curve
+    one = SHARES.index(FIXED)
+    curve, fixed = (
+        gaussian_epsilon(mu_one_run(right[part], guesses[part], CANARIES), delta=DELTA)
+        for part in (slice(None), slice(one, one + 1))
+    )
+    return float(np.max(point)), curve, fixed
 
 
 def table(document: dict[str, Any]) -> str:
@@ -160,11 +165,13 @@ def table(document: dict[str, Any]) -> str:
         runs, found = (sum(cell[key] for cell in own) for key in ("runs", "suspected"))
         lines.append(f"| {name} | {runs:,} | {found:,} |")
     one = cells["canaries"]
+    above = ", ".join(map(str, one["above"]))
     lines += [
         "",
         f"{CANARIES:,} canaries in Gaussian noise of mu = {MU:g}, delta {DELTA:g}: of epsilon {one['true']:.2f}, "
-        f"{one['point']:.2f} is proved by one point of the curve and {one['curve']:.2f} by the curve (means of "
-        f"{one['runs']} runs; above the true epsilon in {one['above'][0]} and {one['above'][1]}).",
+        f"{one['point']:.2f} is proved by one point of the curve, {one['curve']:.2f} by the curve with the best of "
+        f"{len(SHARES)} numbers of guesses, and {one['fixed']:.2f} by the curve with {FIXED * CANARIES:.0f} guesses, "
+        f"fixed beforehand (means of {one['runs']:,} runs; above the true epsilon in {above}).",
     ]
     return "\n".join(lines)
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.special import logsumexp
 
 from tacit.features import Plan, attack, protect
 from tacit.features.attacks.canaries import canary_leak
 from tacit.features.attacks.linkage import link_rows, linkage_leak
+from tacit.features.attacks.matching import match_rows
 from tacit.features.attacks.membership import membership_leak, membership_scores
 from tacit.features.attacks.released_rows import ReleasedRows
 from tacit.features.mechanisms.noisy_rows import NoisyRows
-from tacit.leak import HeldOut, leak_from_scores
+from tacit.leak import HeldOut, clopper_pearson, leak_from_scores
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Unit
 
 
@@ -24,7 +24,7 @@ def test_linkage_finds_rows_where_the_noise_is_small(noise, least, most):
     rng = np.random.default_rng(0)
     raw = rng.normal(size=(400, 6))
     order = rng.permutation(400)
-    linked = link_rows(_release(raw[order], noise, rng=rng), raw)
+    linked, _ = match_rows(_release(raw[order], noise, rng=rng), raw)
     leak = linkage_leak(linked, order, candidates=400)
     assert least <= leak.rate <= most
     assert leak.baseline == 1 / 400
@@ -37,43 +37,16 @@ def test_nearest_is_brute_force():
     assert (link_rows(release, raw) == [np.argmin(((row - raw) ** 2).sum(axis=1)) for row in seen]).all()
 
 
-def balanced_advantage(members, others):
-    """The largest difference of the two shares above a threshold."""
-    scores = np.concatenate([members, others])
-    inside = np.repeat([1 / len(members), -1 / len(others)], [len(members), len(others)])
-    return np.cumsum(inside[np.argsort(-scores)]).max()
-
-
-@pytest.mark.parametrize(
-    ("features", "noise", "rows"),
-    [
-        (10, 0.5, 400),
-        (20, 1.0, 400),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((5, 0.2, 2000), (30, 1.5, 1000))),
-    ],
-)
-def test_membership_is_found_as_by_the_exact_bayes_attacker(features, noise, rows):
-    """Who knows the density of all rows weighs each released row by its inverse; ours is estimated from the release."""
-    lost, won = [], []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        inside, outside = rng.normal(size=(2, rows, features))
-        release = _release(inside, noise, rng=rng)
-        seen = release.rows * noise
-        density = -(seen**2).sum(axis=1) / (2 * (1 + noise**2))
-
-        def exact(targets, seen=seen, density=density):
-            squares = ((targets[:, None] - seen) ** 2).sum(axis=2) / (2 * noise**2)
-            return logsumexp(-squares - density, axis=1)
-
-        def nearest(targets, seen=seen):
-            return logsumexp(-((targets[:, None] - seen) ** 2).sum(axis=2) / (2 * noise**2), axis=1)
-
-        best = balanced_advantage(exact(inside), exact(outside))
-        lost.append(best - balanced_advantage(*(membership_scores(release, those) for those in (inside, outside))))
-        won.append(best - balanced_advantage(nearest(inside), nearest(outside)))
-    assert abs(np.mean(lost)) < 0.01
-    assert np.mean(won) > 0.02, "control: without the density"
+def test_intervals_of_links_made_together_cover():
+    """Of the mean rate over releases of the same rows; the control takes the links as independent."""
+    rng, order, n = np.random.default_rng(1), np.arange(100), 100
+    known = rng.normal(size=(n, 20))
+    leaks = [linkage_leak(match_rows(_release(known, 1.0, rng=rng), known)[0], order, candidates=n) for _ in range(200)]
+    mean = np.mean([leak.rate for leak in leaks])
+    assert 0.9 < mean < 0.99
+    assert np.mean([leak.interval.low <= mean <= leak.interval.high for leak in leaks]) > 0.95
+    narrow = [clopper_pearson(leak.right, n) for leak in leaks]
+    assert np.mean([one.low <= mean <= one.high for one in narrow]) < 0.92
 
 
 def _membership(released, inside, outside, rng):

@@ -49,16 +49,20 @@ def log_odds(f, X, y):
 
 @pytest.fixture(scope="module")
 def trials():
-    """Confidences of 40 targets on the same rows, with coins of their own, and shadow models of the attacker's."""
+    return made_trials()
+
+
+def made_trials(targets=40):
+    """Confidences of targets on the same rows, with coins of their own, and shadow models of the attacker's."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(ROWS, FEATURES)), rng.integers(0, 2, ROWS)
     shadows = train_shadows(OneStep(), X, y, rng=rng, models=32)
-    targets = []
-    for seed in range(40):
+    made_targets = []
+    for seed in range(targets):
         coin = rng.random(ROWS) < 0.5
         made = OneStep(random_state=1000 + seed).fit(X[coin], y[coin])
-        targets.append((coin, (2 * y - 1) * (X @ made.coef_)))
-    return X, y, shadows, targets
+        made_targets.append((coin, (2 * y - 1) * (X @ made.coef_)))
+    return X, y, shadows, made_targets
 
 
 def advantage(trials, attack):
@@ -93,13 +97,16 @@ def calibration_error(beliefs, member, bins=10):
     return np.mean([abs(belief.mean() - inside.mean()) for belief, inside in parts])
 
 
+def beliefs(trials, lira, times=1):
+    """What the attack believes of each row of all targets, and whether it was in."""
+    scores = np.concatenate([lira.score(f) for _, f in trials[3]])
+    return expit(times * scores), np.concatenate([coin for coin, _ in trials[3]])
+
+
 def test_beliefs_are_calibrated(trials):
-    _, _, shadows, targets = trials
-    lira = CalibratedLira(shadows=shadows)
-    scores = np.concatenate([lira.score(f) for _, f in targets])
-    member = np.concatenate([coin for coin, _ in targets])
-    assert calibration_error(expit(scores), member) < 0.02
-    assert calibration_error(expit(2 * scores), member) > 0.03, "control: beliefs twice as strong"
+    lira = CalibratedLira(shadows=trials[2])
+    assert calibration_error(*beliefs(trials, lira)) < 0.02
+    assert calibration_error(*beliefs(trials, lira, times=2)) > 0.03, "control: beliefs twice as strong"
 
 
 def test_without_an_effect_or_noise_scores_are_finite():

@@ -34,11 +34,12 @@ class Interval(StoredResult):
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
-def clopper_pearson(successes: int, trials: int, *, level: float = 0.95) -> Interval:
+def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, spread: float = 1.0) -> Interval:
     """Bound a rate from ``successes`` of ``trials`` independent trials, with exact coverage.
 
     With error a per side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
-    1 - a quantile of Beta(k + 1, n - k).
+    1 - a quantile of Beta(k + 1, n - k). Counts that vary ``spread`` times as much as those of independent trials are
+    taken as that many times fewer trials.
 
     References
     ----------
@@ -46,7 +47,8 @@ def clopper_pearson(successes: int, trials: int, *, level: float = 0.95) -> Inte
     """
     k, n = check_counts(successes, trials, names=("successes", "trials"))
     alpha = (1 - check_level(level)) / 2
-    return Interval(low=float(lower_limit(k, n, alpha=alpha)), high=float(upper_limit(k, n, alpha=alpha)), level=level)
+    low, high = (float(limit(k / spread, n / spread, alpha=alpha)) for limit in (lower_limit, upper_limit))
+    return Interval(low=low, high=high, level=level)
 
 
 def difference_interval(first: tuple[int, int], second: tuple[int, int], *, level: float = 0.95) -> Interval:

@@ -114,8 +114,6 @@ def _explained(squares: Array, blind: Array, width: float) -> MetricEstimate | N
     """1 less the ratio of two means, and the standard error of the linearized ratio."""
     if blind.mean() <= 0:
         return None
-    ratio = RatioEstimate(
-        above=float(squares.sum()), below=float(blind.sum()), moves_above=squares, moves_below=blind
-    )
+    ratio = RatioEstimate(above=float(squares.sum()), below=float(blind.sum()), moves_above=squares, moves_below=blind)
     low, high = ratio.interval(width)
     return MetricEstimate.clipped(1 - ratio.value, (1 - high, 1 - low), least=-np.inf, most=1.0)

@@ -68,6 +68,7 @@ class OddsChange(StoredResult):
         share: float,
         level: float,
         error: float | None = None,
+        spread: float = 1.0,
     ) -> OddsChange:
         """Count flags of rows that all looked alike before: ``found`` of ``rows``, and ``mistaken`` of ``others``.
 
@@ -75,9 +76,14 @@ class OddsChange(StoredResult):
         ----------
         error
             The error that the two intervals share, if it is less than 1 - ``level``.
+        spread
+            How many times as much as independent rows these vary: so many times fewer rows have their intervals.
         """
         half = 1 - (1 - level if error is None else error) / 2
-        own, other = clopper_pearson(found, rows, level=half), clopper_pearson(mistaken, others, level=half)
+        own, other = (
+            clopper_pearson(part, whole, level=half, spread=spread)
+            for part, whole in ((found, rows), (mistaken, others))
+        )
         return cls(
             name=name,
             rows=rows,
