@@ -245,7 +245,8 @@ def _mutate_header(path: Path, rng: np.random.Generator) -> str | None:
     if isinstance(member, DocumentMember) and rng.random() < 0.3:
         how = _spoil(member.value, rng)
         facts = {"kind": "json", "sha256": hashlib.sha256(canonical_json(member.value)).hexdigest()}
-        header["members"] = dict.fromkeys(header.get("members") or {"scores": None}, facts)
+        members = header.get("members")
+        header["members"] = dict.fromkeys(members if isinstance(members, dict) and members else ("scores",), facts)
     _reseal(header)
     path.unlink()  # numbers may still be mapped from it
     with path.open("wb") as file:

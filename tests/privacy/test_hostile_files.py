@@ -102,6 +102,16 @@ def test_rows_that_repeat_far_more_than_their_file_are_refused(tmp_path):
     assert sum(batch.num_rows for batch in read_batches(numbers)) == 50 * 10**6  # a stream is bounded by the batch
 
 
+def test_a_column_whose_name_is_no_text_is_damage(tmp_path):
+    path = tmp_path / "r.parquet"
+    labels.protect(TABLE, labels.Plan(label="ill", epsilon=1, classes="0,1"), out=path, rng=np.random.default_rng(0))
+    content = path.read_bytes()
+    assert labels.Release.read(path).labels
+    path.write_bytes(content.replace(b"label", b"l\xecbel"))
+    with pytest.raises(InvalidRelease, match="damaged Parquet file"):
+        labels.Release.read(path)
+
+
 def test_some_hundred_mutated_files_are_read_or_refused():
     report = FUZZ["fuzz"](300, seed=7, kinds=("labels", "bags", "scores", "ledger", "toml"))
     assert report.broken == []

@@ -21,6 +21,8 @@ from tacit.privacy.releases.parquet_rows import read_batches, read_table
 
 __all__ = ["DocumentMember", "Facts", "ReleaseMember", "Seal", "TableMember"]
 
+_DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+
 Facts = Mapping[str, Any]
 Seal = Callable[[Facts], Mapping[str, Any]]
 """From a member's facts to the header in its file."""
@@ -96,7 +98,10 @@ class TableMember(ReleaseMember):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in order; those of a file are never all in memory."""
         if isinstance(self._source, Path):
-            yield from read_batches(self._source)
+            try:
+                yield from read_batches(self._source)
+            except _DAMAGE as error:
+                raise _damaged(self._source, error) from error
         elif isinstance(self._source, pa.Table):
             yield from self._source.to_batches()
         else:
@@ -122,8 +127,8 @@ class TableMember(ReleaseMember):
         """Open a Parquet file; its rows are read when they are used."""
         try:
             metadata = pq.read_schema(path).metadata or {}
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
+        except _DAMAGE as error:
+            raise _damaged(path, error) from error
         text = metadata.get(KEY.encode())
         try:
             return cls(path), None if text is None else parse_json(text)
@@ -182,8 +187,12 @@ class DocumentMember(ReleaseMember):
 def _read(path: Path) -> pa.Table:
     try:
         return read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
+    except _DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InvalidRelease:
+    return InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}")
 
 
 def _first_line(error: Exception) -> str:
