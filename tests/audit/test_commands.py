@@ -95,6 +95,12 @@ def test_a_plan_that_differs_in_one_field_is_told_apart(audited):
     )
 
 
+def test_a_file_whose_name_begins_like_an_option_is_a_path(audited):
+    step = audited[0].steps[0]
+    dashed = replace(step, source=replace(step.source, file="-visits.csv"))
+    assert commands_of(dashed, seed=0)[0].startswith("tacit split ./-visits.csv ")
+
+
 def test_without_a_seed_the_commands_draw_anew(audited):
     plan, _, _ = audited
     commands = commands_of(plan.steps[0], seed=None)

@@ -194,6 +194,14 @@ def test_a_signal_is_one_line_and_leaves_nothing_unfinished(number, code, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_warning_is_a_sentence_without_a_place_in_the_code():
+    process = in_process(
+        DEMO + "    import warnings; warnings.warn('two rows are equal')\nsys.argv[1:] = ['demo']\nroot.main()"
+    )
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "", "warning: two rows are equal\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes")
 @pytest.mark.parametrize("lines", [1, 100_000])
 def test_a_broken_pipe_is_quiet(lines):

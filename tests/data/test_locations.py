@@ -48,6 +48,17 @@ def test_folders_of_partitions_become_columns(tmp_path):
     assert rows_of(tmp_path) == {"age": [4, 3], "city": ["bonn", "ulm"]}
 
 
+def test_a_folder_of_a_huggingface_dataset(tmp_path):
+    """As its save_to_disk and its map write it: Arrow streams beside what is said of them, and a cache."""
+    rows = pa.table({"age": [31, 64], "ill": ["no", "yes"]})
+    for name in ("data-00000-of-00001.arrow", "cache-00a4f8b2c1.arrow"):
+        with pa.ipc.new_stream(tmp_path / name, rows.schema) as stream:
+            stream.write_table(rows)
+    for name in ("dataset_info.json", "state.json", "readme.txt"):
+        (tmp_path / name).write_text('{"splits": null}')
+    assert rows_of(tmp_path) == rows.to_pydict()
+
+
 def test_files_of_other_columns_are_refused_by_name(days):
     (days / "day-3.csv").write_text("age,sick\n1,no\n")
     with pytest.raises(InvalidInput, match=r"day-3\.csv must have the columns of day-1\.csv, age, ill, got age, sick"):

@@ -310,6 +310,13 @@ def test_an_excel_file_that_is_no_table_is_one_sentence(tmp_path, rows, said):
         open_table(excel(tmp_path / "t.xlsx", *rows))
 
 
+def test_durations_are_days(tmp_path):
+    frame = pl.DataFrame({"stay": [datetime.timedelta(hours=36), None], "ill": ["no", "yes"]})
+    frame.write_ipc(tmp_path / "t.arrow")
+    for source in (frame, tmp_path / "t.arrow"):
+        assert read_rows(open_table(source)).to_pydict() == {"stay": [1.5, None], "ill": ["no", "yes"]}
+
+
 def run(program, *arguments):
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
     return done.stdout, done.stderr

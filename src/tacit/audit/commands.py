@@ -52,7 +52,8 @@ def _commands(step: PlannedRelease, seed: int | None) -> Iterator[list[str]]:
 
 def _split(step: PlannedRelease, seed: int | None) -> list[str]:
     source, rows = step.source, step.rows(seed)
-    words = ["split", str(source.file), "--label", source.label]
+    named = str(source.file)
+    words = ["split", f"./{named}" if named.startswith("-") and named != "-" else named, "--label", source.label]
     others = [name for name in source.table.column_names if name != source.label]
     words += ["--features", join_words(rows.columns)] if set(rows.columns) < set(others) else []
     words += ["--rows", str(source.rows)] if source.drawn else []

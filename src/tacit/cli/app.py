@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -136,6 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in (sys.argv if arguments is None else arguments)
     if arguments is None:
         _handle_signals()
+        warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a path may have bytes that are no text
@@ -151,6 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         code = _explain(error, as_json=as_json)
     sys.exit(code or 0)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as a sentence, without the place in the code that gave it."""
+    typer.echo(f"warning: {message}", err=True)
 
 
 class _EndedBySignal(KeyboardInterrupt):

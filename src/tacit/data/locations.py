@@ -16,6 +16,8 @@ BUNDLED = "bundled:"
 STDIN = "-"
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_CACHE = re.compile(r"cache-[0-9a-f]+(_\d+_of_\d+)?\.arrow")  # beside the data of HuggingFace datasets
+_NOTES = (".txt", ".json")  # in a folder that has other tables: a readme, or what a library says of its data
 _TABLE_ENDINGS = tuple(ending for kind in ("Parquet", "Arrow", "CSV", "JSON") for ending in ENDINGS[kind])
 
 
@@ -91,7 +93,7 @@ def files_of(path: Path) -> list[Path]:
             raise InvalidInput(
                 f"{path} is a folder without a table; it needs files that end in .parquet, .csv or .arrow"
             )
-        return found
+        return [file for file in found if file.suffix.lower() not in _NOTES] or found
     if path.exists():
         return [path]
     if glob.has_magic(str(path)):
@@ -104,5 +106,5 @@ def files_of(path: Path) -> list[Path]:
 
 def _is_table_file(file: Path, folder: Path) -> bool:
     inside = file.relative_to(folder).parts
-    hidden = any(part.startswith((".", "_")) for part in inside)
+    hidden = any(part.startswith((".", "_")) for part in inside) or _CACHE.fullmatch(file.name)
     return file.is_file() and not hidden and file.name.lower().removesuffix(".gz").endswith(_TABLE_ENDINGS)

@@ -193,9 +193,7 @@ def _read_json(path: Path) -> TableView:
         rows = TableView.of_query(f"FROM read_json({literal(glob.escape(str(path)))})")
     except (duckdb.Error, OSError) as error:
         raise InvalidInput(f"{path} is not readable JSON: {fault(error)}") from None
-    mixed = [quoted(name) for name, kind in rows.types.items() if kind == "JSON"]
-    texts = ", ".join(f"{name} ->> '$' AS {name}" for name in mixed)
-    return rows.query(f"SELECT * REPLACE ({texts}) FROM {quoted(rows.name)}") if mixed else rows
+    return rows.replaced({name: f"{quoted(name)} ->> '$'" for name, kind in rows.types.items() if kind == "JSON"})
 
 
 def _from_memory(source: object, name: str) -> TableView:
@@ -249,9 +247,15 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
 
 def _settled(rows: TableView | ibis.Table, first: dict[str, list[Any]], name: str) -> TableView | ibis.Table:
     try:
-        return _large_as_text(settle_text(rows, first)) if isinstance(rows, TableView) else rows
+        return _large_as_text(_in_days(settle_text(rows, first))) if isinstance(rows, TableView) else rows
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{name} cannot be read to its end: {fault(error)}") from None
+
+
+def _in_days(rows: TableView) -> TableView:
+    """Return the rows with each column of durations as a number of days."""
+    durations = [name for name, kind in rows.types.items() if kind == "INTERVAL"]
+    return rows.replaced({name: f"epoch({quoted(name)}) / 86400" for name in durations})
 
 
 def _large_as_text(rows: TableView) -> TableView:
@@ -261,9 +265,8 @@ def _large_as_text(rows: TableView) -> TableView:
         return rows
     tests = ", ".join(f"max({quoted(name)}) >= {2**63}" for name in names)
     found = connection().execute(f"SELECT {tests} FROM {quoted(rows.name)}").fetchone() or ()
-    large = [quoted(name) for name, beyond in zip(names, found, strict=True) if beyond]
-    changed = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in large)
-    return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}") if large else rows
+    large = [name for name, beyond in zip(names, found, strict=True) if beyond]
+    return rows.replaced({name: f"CAST({quoted(name)} AS VARCHAR)" for name in large})
 
 
 def _first_rows(rows: TableView | ibis.Table, name: str) -> dict[str, list[Any]]:

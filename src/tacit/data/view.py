@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -95,6 +95,13 @@ class TableView:
         made = TableView.of_query(query)
         weakref.finalize(made, id, self).atexit = False
         return made
+
+    def replaced(self, values: Mapping[str, str]) -> TableView:
+        """Return a view with other values, as SQL, in some columns."""
+        if not values:
+            return self
+        changed = ", ".join(f"{value} AS {quoted(name)}" for name, value in values.items())
+        return self.query(f"SELECT * REPLACE ({changed}) FROM {quoted(self.name)}")
 
     def stored(self, columns: Sequence[str]) -> TableView:
         """Return some columns as a table of DuckDB: they are read once, and spilled to disk where they do not fit."""

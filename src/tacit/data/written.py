@@ -72,11 +72,7 @@ def settle_text(rows: TableView, first: Mapping[str, Sequence[str | None]]) -> T
     as 00123 stays text.
     """
     readings = [one for name in texts_of(rows) for one in _suggested(name, first[name])]
-    settled = _verified(rows, readings) if readings else {}
-    if not settled:
-        return rows
-    changed = ", ".join(f"{expression} AS {quoted(name)}" for name, expression in settled.items())
-    return rows.query(f"SELECT * REPLACE ({changed}) FROM {quoted(rows.name)}")
+    return rows.replaced(_verified(rows, readings) if readings else {})
 
 
 def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_ColumnReading]:
