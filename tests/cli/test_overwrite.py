@@ -27,6 +27,8 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "clicks.csv").write_text("age,clicked\n" + "".join(f"{k % 7},{k % 2}\n" for k in range(60)))
     (tmp_path / "tacit.toml").write_text(PLAN)
     (tmp_path / "notes.txt").write_text("all that I have")
+    (tmp_path / "notes").write_text("all that I have")
+    pq.write_table(pyarrow.csv.read_csv("clicks.csv"), "mine.parquet")
     (tmp_path / "notes.html").write_text("<!doctype html><title>mine</title>")
     assert main(["ledger", "create"]) == 0
     return tmp_path
@@ -46,6 +48,9 @@ def folder(tmp_path, monkeypatch):
         ("audit tacit.toml --out notes.html", "notes.html", "is not a page of tacit audit"),
         ("audit --out notes.txt", "notes.txt", "is not a page of tacit audit"),
         ("labels protect clicks.csv --label clicked --epsilon 1 --out ledger.db --force", "ledger.db", "is a database"),
+        (f"{PROTECT} --out tacit.toml --force", "tacit.toml", "is not a release|has the ending of TOML"),
+        (f"{PROTECT} --out notes --force", "notes", "notes is not a release and is not overwritten"),
+        (f"{PROTECT} --out mine.parquet --force", "mine.parquet", "mine.parquet is not a release and is not overwr"),
         (
             "labels protect clicks.csv --label clicked --epsilon 1 --out clicks.csv --force",
             "clicks.csv",

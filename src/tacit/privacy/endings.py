@@ -16,6 +16,9 @@ ENDINGS = {
     "JSON": (".json", ".jsonl", ".ndjson"),
     "HTML": (".html", ".htm"),
     "Excel": (".xlsx", ".xls"),
+    "TOML": (".toml",),
+    "Markdown": (".md",),
+    "Python": (".py", ".ipynb"),
 }
 """The formats that a file name can have, each with its endings; the first one is suggested."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import re
 import stat
@@ -16,6 +17,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unfinished import held, sweep, unfinished_name
 
 __all__ = [
+    "RELEASE",
     "ReplaceableFile",
     "check_not_read",
     "check_writable",
@@ -26,7 +28,6 @@ __all__ = [
 ]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_HEAD = 1 << 16  # bytes of a file that identify its format
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -37,7 +38,11 @@ class ReplaceableFile:
     what: str
     """Its name in an error."""
     mark: re.Pattern[bytes]
-    """A pattern of its first 64 KiB."""
+    """A pattern that occurs in it."""
+
+
+RELEASE = ReplaceableFile("a release", re.compile(rb"tacit[_ ]release"))
+"""What a release may replace."""
 
 
 @contextmanager
@@ -153,13 +158,14 @@ def _check_target(target: Path, *, force: bool, mode: int, over: ReplaceableFile
 
 def _check_replaceable(target: Path, over: ReplaceableFile | None) -> None:
     try:
-        with target.open("rb") as file:
-            head = file.read(_HEAD)
+        with target.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            is_database = content[: len(_SQLITE)] == _SQLITE
+            is_other = over is not None and over.mark.search(content) is None
     except OSError as error:
         raise _unwritable(target, error) from None
-    if head.startswith(_SQLITE):
+    if is_database:
         raise InvalidInput(f"{target} is a database, perhaps a ledger, and is not overwritten; choose another path")
-    if over is not None and not over.mark.search(head):
+    if over is not None and is_other:
         raise InvalidInput(f"{target} is not {over.what} and is not overwritten; choose another path")
 
 

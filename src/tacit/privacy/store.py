@@ -15,7 +15,7 @@ from shlex import quote
 from typing import IO
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.files import write_atomically
+from tacit.privacy.files import RELEASE, write_atomically
 from tacit.privacy.folders import MANIFEST, write_folder
 
 __all__ = ["ReleaseStore", "digest_of", "name_of"]
@@ -86,7 +86,7 @@ class ReleaseStore:
         """Copy a release to its target, completely or not at all."""
         source = self.path(file)
         if not source.is_dir():
-            with source.open("rb") as content, write_atomically(out, force=force) as copy:
+            with source.open("rb") as content, write_atomically(out, force=force, over=RELEASE) as copy:
                 shutil.copyfileobj(content, copy, _CHUNK)
             return
         with write_folder(out, force=force) as folder:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tacit.privacy.endings import check_ending, format_of
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.files import check_not_read, check_writable, is_inside
+from tacit.privacy.files import RELEASE, check_not_read, check_writable, is_inside
 from tacit.privacy.folders import check_folder
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def check_target(out: Target, plan: Plan, *, sources: Sequence[Path] = (), payme
     if payment is not None:
         _check_apart(target, payment)
     if plan.suffix:
-        check_writable(target, force=force)
+        check_writable(target, force=force, over=RELEASE)
         check_ending(target, written=format_of(plan.suffix))
     else:
         check_folder(target, force=force)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.files import write_atomically
+from tacit.privacy.files import RELEASE, write_atomically
 from tacit.privacy.folders import KEY, MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 from tacit.privacy.ledger.records import Receipt
@@ -108,7 +108,7 @@ class Release:
             self._write_folder(Path(path), force=force)
             return
         ((name, member),) = self.members.items()
-        with write_atomically(path, force=force) as file:
+        with write_atomically(path, force=force, over=RELEASE) as file:
             member.save(file, lambda facts: self.header.sealed({name: facts}))
 
     def _write_folder(self, path: Path, *, force: bool) -> None:
