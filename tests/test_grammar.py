@@ -1,5 +1,6 @@
 """One grammar: the same names, parameters, options and headings on every surface, and one plan behind all doors."""
 
+import ast
 import copy
 import inspect
 import json
@@ -19,7 +20,7 @@ import pytest
 from tacit.cli.app import AREAS, load_area, main
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan as AnyPlan
-from tacit.privacy.settings import settings_of, to_words
+from tacit.privacy.settings import choices_of, settings_of, to_words
 
 ROOT = Path(__file__).parents[1]
 ALL = ("labels", "bags", "features", "scores", "models")
@@ -426,6 +427,45 @@ def test_every_side_has_its_heading_its_help_and_its_tests(surface, side):
     assert f"\n## {side.capitalize()}\n" in page
     assert (ROOT / "tests" / surface / f"test_{side}.py").is_file()
     assert f"tacit {surface} {side} " in import_module(f"tacit.{surface}.methods").HELP[side]
+
+
+def choices(surface):
+    """Every mechanism, metric, policy and method of a surface."""
+    module = import_module(f"tacit.{surface}.methods")
+    kinds = [one.kind for one in settings_of(import_module(f"tacit.{surface}").Plan)]
+    return {one for kind in [*kinds, module.LearnMethod, module.AttackMethod] for one in choices_of(kind)}
+
+
+NAME_OF_A_CHOICE = re.compile(r"\b(mechanism|metric|policy|method)(\.name|\['name'\])")
+
+
+def switches(text, classes):
+    """Where code asks which mechanism, metric, policy or method it has, instead of asking that."""
+    for node in ast.walk(ast.parse(text)):
+        written = ast.unparse(node) if isinstance(node, ast.Call | ast.Compare | ast.MatchClass) else ""
+        parts = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+        if isinstance(node, ast.Call) and written.startswith("isinstance(") and classes & set(parts):
+            yield written
+        if isinstance(node, ast.MatchClass) and classes & set(parts):
+            yield written
+        if isinstance(node, ast.Compare) and re.search(
+            r"\b(mechanism|metric|policy|method)(\.name|\['name'\])", written
+        ):
+            yield written
+
+
+def test_nothing_asks_which_choice_it_has():
+    classes = {one.__name__ for surface in ALL for one in choices(surface)}
+    assert len(classes) > 50, "control: they were found"
+    found = {str(path): [*switches(path.read_text(), classes)] for path in (ROOT / "src" / "tacit").rglob("*.py")}
+    assert {path: asked for path, asked in found.items() if asked} == {}
+
+
+@pytest.mark.parametrize(
+    "code", ["isinstance(given, Digits)", "plan.mechanism.name == 'bins'", "'rr' in x.method['name']"]
+)
+def test_a_question_which_choice_it_is_is_found(code):
+    assert [*switches(code, {"Digits"})] == [code]
 
 
 WRONG_TYPES = {

@@ -12,6 +12,7 @@ from tacit.bags.attacks.fixed import DeterminedLabels
 from tacit.bags.attacks.membership import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
 from tacit.bags.attacks.small_components import posterior_of_small_components
+from tacit.bags.mechanisms.noise import has_laplace_law
 from tacit.bags.partition import BagTotals
 from tacit.leak import LabelBeliefs
 
@@ -67,8 +68,8 @@ def noise_model(release: BagTotals, published: PublishedTotals, *, prior: Floats
         share = prior.mean(axis=0) @ values
         drawn = (share * (1 - share)).mean() * np.square(published.sizes.astype(np.float64))
         return NoiseModel.gaussian(drawn)
-    is_laplace = "laplace" in str(release.mechanism["name"]) and not release.mechanism.get("consistent")
-    return (NoiseModel.laplace if is_laplace else NoiseModel.gaussian)(published.variance)
+    law = NoiseModel.laplace if has_laplace_law(release.mechanism) else NoiseModel.gaussian
+    return law(published.variance)
 
 
 def _common_prior(published: PublishedTotals, values: Floats) -> Floats:

@@ -38,6 +38,7 @@ class LogisticLoss(SemilinearLoss):
 
     name: ClassVar[str] = "log"
     of_classes: ClassVar[bool] = True
+    for_other_labels: ClassVar[str] = "must be squared, with lower and upper, for other numbers than 0 and 1"
     targets: ClassVar[int] = 1
     l1: ClassVar[float] = 1.0
     l2: ClassVar[float] = 1.0

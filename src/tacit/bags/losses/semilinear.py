@@ -32,6 +32,7 @@ class SemilinearLoss(ABC):
     of_classes: ClassVar[bool] = False  # every entry of T(y) is 0 or 1
     exclusive: ClassVar[bool] = False  # exactly one entry of T(y) is 1
     identity_link: ClassVar[bool] = False  # the mean is f itself, as labels are real numbers
+    for_other_labels: ClassVar[str | None] = None  # which totals to ask for where labels are out of range
 
     @property
     @abstractmethod

@@ -77,10 +77,9 @@ def check_labels(table: TableView | ibis.Table, *, label: str, measure: GridStat
 
 def _out_of_range(label: str, bad: int, *, of: int, loss: SemilinearLoss) -> InvalidInput:
     found = f"label column {label!r} has {counted(bad, 'label')} of {of:,} out of range for the loss {loss.name}"
-    if loss.name != "log":
+    if loss.for_other_labels is None:
         return InvalidInput(f"{found}; recode them, or leave those rows out")
-    sentence = "must be squared, with lower and upper, for other numbers than 0 and 1"
-    return InvalidInput(f"{sentence}: {found}; or leave those rows out", field="totals")
+    return InvalidInput(f"{loss.for_other_labels}: {found}; or leave those rows out", field="totals")
 
 
 def group_rows(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import ComposedLoss, PrivacyLoss
@@ -20,6 +20,7 @@ __all__ = [
     "LaplaceTotalsNoise",
     "TotalsNoise",
     "TotalsQuery",
+    "has_laplace_law",
     "noise_of_budget",
 ]
 
@@ -176,6 +177,11 @@ TotalsNoise = LaplaceTotalsNoise | GaussianTotalsNoise
 def noise_of_budget(epsilon: float, *, delta: float) -> TotalsNoise:
     """Return Gaussian noise where the budget has a delta, else Laplace noise."""
     return GaussianTotalsNoise(epsilon=epsilon, delta=delta) if delta else LaplaceTotalsNoise(epsilon=epsilon)
+
+
+def has_laplace_law(described: Mapping[str, Any]) -> bool:
+    """Return whether totals that were released so are off by Laplace noise; made consistent, they are off by sums."""
+    return bool(described["name"] == LaplaceTotalsNoise.name and not described.get("consistent"))
 
 
 def _gaussians(queries: Sequence[TotalsQuery], s: float) -> tuple[DiscreteGaussian, ...]:

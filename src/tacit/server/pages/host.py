@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.settings import to_words
+from tacit.privacy.settings import Choice, choices_of, settings_of, to_words
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
@@ -47,11 +47,9 @@ _DEFAULTS = {
     "opens": "",
     "closes": "",
 }
-_OF_METRIC = {"log_loss": ("floor",), "auc": ("class_floor",), "f1": ("class_floor",)}
-_OF_POLICY = {"rounded": ("decimals",), "ladder": ("step",), "thresholdout": ("threshold", "refreshes")}
+_KINDS = {one.name: one.kind for one in settings_of(CompetitionPlan)}
 _OF_RULES = ("per_day", "public_fraction", "teams", "together")
 _OF_TOGETHER = ("rarest", "live")
-_NOISY = ("laplace", "thresholdout")
 
 
 def add_host_pages(routes: APIRouter) -> None:
@@ -103,9 +101,9 @@ def _rules(given: dict[str, str]) -> Rules:
     written: dict[str, Any] = {name: value or None for name, value in given.items()}
     plan = CompetitionPlan.from_json(
         {
-            "metric": _choice(given, "metric", _OF_METRIC),
-            "policy": _choice(given, "policy", _OF_POLICY),
-            "epsilon": written["epsilon"] if given["policy"] in _NOISY else None,
+            "metric": _choice(given, "metric"),
+            "policy": _choice(given, "policy"),
+            "epsilon": written["epsilon"] if _takes_epsilon(_chosen(given, "policy")) else None,
             **{name: written[name] for name in ("classes", "submissions")},
         }
     )
@@ -117,9 +115,19 @@ def _rules(given: dict[str, str]) -> Rules:
     return Rules(plan=plan, **final, **shared, **{name: written[name] for name in _OF_RULES})
 
 
-def _choice(given: dict[str, str], field: str, parameters: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    names = parameters.get(given[field], ())
-    return {"name": given[field], **{name: given[name] for name in names if given[name]}}
+def _choice(given: dict[str, str], field: str) -> dict[str, str]:
+    """Return a metric or policy with those of its parameters that are filled in."""
+    chosen = _chosen(given, field)
+    names = [] if chosen is None else [one.name for one in settings_of(chosen) if one.name != field]
+    return {"name": given[field], **{name: given[name] for name in names if given.get(name)}}
+
+
+def _chosen(given: dict[str, str], field: str) -> type[Choice] | None:
+    return next((one for one in choices_of(_KINDS[field]) if one.name == given[field]), None)
+
+
+def _takes_epsilon(policy: type[Choice] | None) -> bool:
+    return policy is not None and "epsilon" in {one.name for one in fields(policy)}
 
 
 def _terms(given: dict[str, str]) -> CompetitionTerms:
