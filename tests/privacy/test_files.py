@@ -6,12 +6,15 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import check_writable, write_atomically
+from tacit.privacy.unfinished import temporary_folder
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions, links and devices")
 
@@ -250,3 +253,29 @@ def test_what_a_killed_process_left_is_swept_by_the_next_and_nothing_else_is(tmp
     os.utime(left, (0, 0))
     check_writable(target)
     assert names(tmp_path) == sorted(foreign)
+
+
+TEMPORARY = """
+import signal
+from tacit.data.connection import private_folder
+(private_folder() / "rows.csv").write_text("age,ill")
+print(private_folder(), flush=True)
+signal.pause()
+"""
+
+
+@posix
+def test_rows_in_a_temporary_folder_outlive_no_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", TEMPORARY], stdout=subprocess.PIPE, text=True) as process:
+        left = Path(process.stdout.readline().strip())
+        os.utime(left, (0, 0))
+        with temporary_folder() as mine:
+            assert left.exists(), "its process lives"
+            assert (mine.parent, stat.S_IMODE(mine.stat().st_mode)) == (tmp_path, 0o700)
+        process.kill()
+    os.utime(left, (0, 0))
+    with temporary_folder() as mine:
+        assert names(tmp_path) == [mine.name]
+    assert names(tmp_path) == []

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from tacit.privacy.guarantee import NoGuarantee
 from tacit.privacy.noise import system_rng
 from tacit.privacy.releases import Release
 from tacit.privacy.trial import AuditTrial, Part
+from tacit.privacy.unfinished import temporary_folder
 
 __all__ = ["MadeRelease", "measure"]
 
@@ -45,8 +45,8 @@ def measure(step: PlannedRelease, *, seed: int | None, tell: Tell) -> Finding:
     setting = step.plan.describe()
     tell(f"{step.surface}: {setting}")
     start = time.perf_counter()
-    with TemporaryDirectory(prefix="tacit-") as folder:
-        made = MadeRelease(step, step.rows(seed), seed=seed, folder=Path(folder))
+    with temporary_folder() as folder:
+        made = MadeRelease(step, step.rows(seed), seed=seed, folder=folder)
         leak, utility = made.leak(), made.utility()
     source, trial = step.source, step.plan.trial()
     table = made.rows.protected

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from tacit.audit.total import compose_for_label
 from tacit.leak import LabelBeliefs
 from tacit.leak.prior import calibrated_prior
 from tacit.privacy.guarantee import NoGuarantee
+from tacit.privacy.unfinished import temporary_folder
 
 __all__ = ["attack_together", "reason_apart"]
 
@@ -85,9 +84,9 @@ def attack_together(
     for number, step in enumerate(joined):
         names = step.plan.classes or source.classes
         order = [source.classes.index(name) for name in names]
-        with TemporaryDirectory(prefix="tacit-") as folder:
+        with temporary_folder() as folder:
             draw = _FIRST_DRAW + _DRAWS * number
-            made = MadeRelease(step, step.all_rows(places), seed=seed, folder=Path(folder), first_draw=draw)
+            made = MadeRelease(step, step.all_rows(places), seed=seed, folder=folder, first_draw=draw)
             leak = made.attack(before=beliefs[:, order])
             if isinstance(made.release, bags.Release) and isinstance(made.release.guarantee, NoGuarantee):
                 exact.append(made.release)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,6 +16,7 @@ import typer
 from tacit.cli.options import print_json
 from tacit.data.locations import BUNDLED, STDIN
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.unfinished import temporary_folder
 
 if TYPE_CHECKING:
     from tacit.leak import Leak
@@ -53,8 +53,8 @@ class Destination:
             raise InvalidInput("must be a file with --json: both would go to standard output", field="out")
         if sys.stdout.isatty():
             raise InvalidInput("- writes to standard output; redirect it to a file or into a command", field="out")
-        with TemporaryDirectory(prefix="tacit-") as folder:
-            path = Path(folder) / f"result{suffix}"
+        with temporary_folder() as folder:
+            path = folder / f"result{suffix}"
             yield cls(path, is_stdout=True)
             with path.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)

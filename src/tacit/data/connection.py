@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import re
-import tempfile
+from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.unfinished import temporary_folder
 
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
@@ -28,7 +31,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     # Spilled rows are private: not into the working folder.
     opened = duckdb.connect(
         config={
-            "temp_directory": private_folder().name,
+            "temp_directory": str(private_folder()),
             "preserve_insertion_order": True,
             "autoinstall_known_extensions": False,
             "python_enable_replacements": False,  # a name in a query is never a variable of this process
@@ -49,9 +52,11 @@ def limit_memory(memory: str, *, engine: str = "duckdb") -> None:
 
 
 @cache
-def private_folder() -> tempfile.TemporaryDirectory[str]:
+def private_folder() -> Path:
     """Return a folder that only this user reads, removed when the process ends."""
-    return tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
+    until_the_end = ExitStack()
+    atexit.register(until_the_end.close)
+    return until_the_end.enter_context(temporary_folder())
 
 
 @cache

@@ -105,7 +105,7 @@ def _pattern(path: Path) -> str:
 
 def _in_utf8(path: Path, dialect: dict[str, Any], encoding: str) -> Path:
     """Return a copy that only this user can read, kept until the process ends."""
-    handle, name = tempfile.mkstemp(dir=private_folder().name)
+    handle, name = tempfile.mkstemp(dir=private_folder())
     errors = "surrogateescape" if encoding == "utf-8" else _UNDEFINED  # which keeps what is not UTF-8 as it is
     with (
         io.TextIOWrapper(_opened(path, dialect), encoding, errors=errors) as text,  # ends every line in \n

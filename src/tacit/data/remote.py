@@ -33,7 +33,7 @@ def spooled_stdin() -> Path:
     """Return standard input as a file that only this user can read, kept until the process ends: it is read twice."""
     if sys.stdin.isatty():
         raise InvalidInput("- reads a table from standard input; pipe one into the command")
-    path = Path(private_folder().name) / "stdin"
+    path = private_folder() / "stdin"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 from tacit.privacy.errors import InvalidInput, InvalidRelease, LedgerError
@@ -15,6 +14,7 @@ from tacit.privacy.plan import Plan
 from tacit.privacy.releases.release import Release
 from tacit.privacy.store import ReleaseStore, digest_of, name_of
 from tacit.privacy.targets import Overwrite, Target, check_target
+from tacit.privacy.unfinished import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,8 +103,8 @@ def deliver(
     if payment is not None:
         return _paid(kind, request, payment, draw=draw, target=target, force=force)
     if target is None:
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / f"release{request.plan.suffix}"
+        with temporary_folder() as folder:
+            path = folder / f"release{request.plan.suffix}"
             draw().write(path)
             return kind.read(path).in_memory()
     draw().write(target, force=force)

@@ -7,12 +7,13 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["held", "sweep", "unfinished_name"]
+__all__ = ["held", "sweep", "temporary_folder", "unfinished_name"]
 
 _NAME = re.compile(r"\.tacit-[0-9a-f]{16}\.part")
 _YOUNG = 2.0  # seconds in which a new file may not have its lock yet
@@ -31,6 +32,23 @@ def held(descriptor: int) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a folder that only this user reads; it is removed when the block ends, or by the next process after a kill.
+
+    What is in it is as private as the table: its rows, or releases of them that nobody gets.
+    """
+    parent = Path(tempfile.gettempdir())
+    sweep(parent)
+    folder = unfinished_name(parent / "rows")
+    folder.mkdir(mode=0o700)
+    try:
+        with held(os.open(folder, os.O_RDONLY)):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep(folder: Path) -> None:

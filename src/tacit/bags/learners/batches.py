@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tacit.data import open_table
 from tacit.data.names import check_present
 from tacit.data.rows import read_batches
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.unfinished import temporary_folder
 
 __all__ = ["EncodedRows", "batches", "encode", "vocabulary"]
 
@@ -79,8 +79,8 @@ def encode(
     lazy = open_table(features)
     for name in names:
         check_present(name, lazy.columns, argument="features")
-    with TemporaryDirectory(prefix="tacit-bags-", ignore_cleanup_errors=True) as folder:
-        made = _stream(read_batches(lazy, columns=names, batch_rows=block_rows), columns, partitions, Path(folder))
+    with temporary_folder() as folder:
+        made = _stream(read_batches(lazy, columns=names, batch_rows=block_rows), columns, partitions, folder)
         _check(made, partitions, block_rows)
         yield made
 
