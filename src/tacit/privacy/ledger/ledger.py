@@ -189,10 +189,7 @@ class Ledger:
             raise InvalidInput("must be left out: a window is the new rows", field="rows")
         prints = self._fingerprints(data)
         with self.transaction() as rows:
-            book = DataSetAccounts.find(rows, name, lock=True)
-            if window.name in book.parts:
-                raise InvalidInput(f"must be new, {name} has the part {window.name}", field="window")
-            registry.open_window(rows, prints, window, data_set=book.id, budget=book.budget)
+            registry.open_window(rows, prints, window, name=name)
             return DataSetAccounts.find(rows, name).statement()
 
     def identify(self, data: object) -> DataSetVersion:

@@ -9,10 +9,10 @@ from itertools import pairwise
 from tacit.privacy.errors import InvalidInput, LedgerError, UnknownData
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.account import PrivacyAccount
-from tacit.privacy.ledger.book import account_row, now
+from tacit.privacy.ledger.book import DataSetAccounts, account_row, now
 from tacit.privacy.ledger.records import ALL, DataSetPart, DataSetVersion, check_text
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LEDGER, LIMIT, PART, SKETCH, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, LIMIT, PART, SKETCH, VERSION
 from tacit.privacy.ledger.sketch import DataSetOverlap, DataSetSketch
 from tacit.privacy.rounding import check_bounds
 
@@ -117,22 +117,22 @@ def register(rows: SealedRows, prints: Prints, terms: DataSetTerms, sketch: Data
         _add_part(rows, number, i, part, budget=terms.budget)
 
 
-def open_window(rows: SealedRows, prints: Prints, window: DataSetPart, *, data_set: int, budget: Guarantee) -> None:
+def open_window(rows: SealedRows, prints: Prints, window: DataSetPart, *, name: str) -> None:
     """Make the rows that were appended since the newest version a part of their own; without new rows, raise."""
-    rows.find(LEDGER, lock=True)
-    check_limit(window, budget=budget)
-    known, newest = _match(rows, prints), rows.last(VERSION, VERSION.c.data_set == data_set)
-    if known is None or newest is None or (known["data_set"], known["number"]) != (data_set, newest["number"]):
+    rows.find(LEDGER, lock=True)  # before the data set's lock, as in a payment: else two could wait for each other
+    book = DataSetAccounts.find(rows, name, lock=True)
+    if window.name in book.parts:
+        raise InvalidInput(f"must be new, {name} has the part {window.name}", field="window")
+    check_limit(window, budget=book.budget)
+    known, newest = _match(rows, prints), rows.last(VERSION, VERSION.c.data_set == book.id)
+    if known is None or newest is None or (known["data_set"], known["number"]) != (book.id, newest["number"]):
         raise UnknownData("the rows must be those of the newest version of the data set, with new ones after them")
     if known["rows"] == max(prints):
         raise InvalidInput(f"must have rows after the {known['rows']} that are known, got none", field="table")
-    _add_version(rows, data_set, prints)
-    last = rows.last(PART, PART.c.data_set == data_set)
-    assert last is not None
+    _add_version(rows, book.id, prints)
     part = replace(window, rows=range(known["rows"], max(prints)))
-    newest_entry = rows.last(ENTRY, ENTRY.c.data_set == data_set)
-    number = 0 if newest_entry is None else newest_entry["number"]
-    _add_part(rows, data_set, last["number"] + 1, part, budget=budget, last=number)
+    number = 1 + max(int(row["number"]) for row in book.parts.values())
+    _add_part(rows, book.id, number, part, budget=book.budget, last=book.newest)
 
 
 def identify(rows: SealedRows, prints: Prints) -> DataSetVersion:
