@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tacit import __version__
-from tacit.cli.listing import CommandListing, usage_sentence
+from tacit.cli.listing import CommandListing, name_values, usage_sentence
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 
@@ -66,6 +66,7 @@ def _command(area: typer.Typer, name: str) -> TyperCommand | TyperGroup:
     command = cast(TyperCommand | TyperGroup, get_command(area))
     command.name = name
     command.params = [option for option in command.params if option.name not in _COMPLETION]
+    name_values(command)
     return command
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperGroup
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["CommandListing", "usage_sentence"]
+__all__ = ["CommandListing", "name_values", "usage_sentence"]
 
 _RULE = re.compile(r"Input should be (.*?)(?:, (?:unable|input) .*)?$")
 _CHOICE = re.compile(r"Value error, (.*) is not one of (.*?)\.?$")
@@ -20,6 +22,20 @@ _WORDS = {
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
 }
+
+
+_KINDS: dict[object, str] = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE", datetime: "TIME"}
+_KINDS |= {list[str]: "TEXT", list[Path]: "FILE"}
+
+
+def name_values(command: Any) -> None:  # noqa: ANN401
+    """Name the value of each option that has no name of its own by its kind, as in ``--out FILE``, not ``<path>``."""
+    for part in getattr(command, "commands", {}).values():
+        name_values(part)
+    for param in command.params:
+        if param.param_type_name == "option" and param.metavar is None and not param.is_flag:
+            described = getattr(param, "type_descriptor", None)
+            param.metavar = _KINDS.get(getattr(described, "annotation", None))
 
 
 class CommandListing(TyperGroup):

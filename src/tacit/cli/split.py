@@ -22,7 +22,7 @@ _PARTS = ("protected", "known", "withheld")
 
 _WITHHOLD = Annotated[
     Literal["half", "pairs", "none"],
-    typer.Option(help="Rows to withhold: half of each label, the row of each pair that a coin chose, or none."),
+    typer.Option(help="Rows to withhold: half of each label, a random row of each pair, or none."),
 ]
 
 
@@ -33,7 +33,7 @@ def split(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the result, a folder of Parquet files.")],
     features: words.FEATURES = "",
     rows: Annotated[
-        int, typer.Option(min=1, help="Of a longer table so many rows are drawn first, always the same ones.")
+        int, typer.Option(min=1, help="Of a longer table, this many rows are drawn first, always the same ones.")
     ] = 20_000,
     withhold: _WITHHOLD = "half",
     seed: Annotated[int, typer.Option(min=0, help="Repeat a run exactly: decides which rows are withheld.")] = 0,
@@ -42,7 +42,7 @@ def split(
 ) -> None:
     """Divide a table into rows to protect and rows to withhold, as tacit audit does.
 
-    The folder gets protected.parquet, the rows to release something of; known.parquet, what an outsider knows of them,
+    The folder gets protected.parquet, the rows to make a release from; known.parquet, what an outsider knows of them,
     without the label; and withheld.parquet, rows that were never used, to judge models by and to attack with. Rows
     without a label are left out. The same seed gives the same rows. The parts are as private as the table.
 
