@@ -41,15 +41,7 @@ def exact(value: float | int | Fraction) -> Fraction:
 
 
 def round_up(value: Fraction | float) -> float:
-    """Return the least float whose decimal reading is not below ``value``; infinity above the largest.
-
-    Examples
-    --------
-    >>> round_up(exact(0.1) + exact(0.2))
-    0.3
-    >>> exact(round_up(Fraction(1, 3))) >= Fraction(1, 3)
-    True
-    """
+    """Return the least float whose decimal reading is not below ``value``; infinity above the largest."""
     if isinstance(value, float) and not math.isfinite(value):
         return value
     try:
@@ -62,13 +54,7 @@ def round_up(value: Fraction | float) -> float:
 
 
 def format_up(value: float, *, digits: int = 4) -> str:
-    """Print an epsilon or a delta with few digits, rounded up.
-
-    Examples
-    --------
-    >>> format_up(0.123412), format_up(3.0), format_up(1e-6)
-    ('0.1235', '3', '1e-6')
-    """
+    """Print an epsilon or a delta with few digits, rounded up."""
     if not math.isfinite(value):
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))

@@ -11,35 +11,17 @@ _MOST_STEPS = 2_000  # the best bins of n numbers take several tables of n^2 num
 
 
 def split_words(text: str) -> list[str]:
-    r"""Split at commas; a comma in a word, or a space at its end, is written with a backslash before it.
-
-    Examples
-    --------
-    >>> split_words("no, yes\\, once")
-    ['no', 'yes, once']
-    """
+    r"""Split at commas; a comma in a word, or a space at its end, is written with a backslash before it."""
     return [word.strip().translate(_PLAIN) for word in _held(text).split(",") if word.strip()]
 
 
 def join_words(words: Iterable[str]) -> str:
-    r"""Return the list that :func:`split_words` splits into these words.
-
-    Examples
-    --------
-    >>> join_words(["no", "yes, once"])
-    'no,yes\\, once'
-    """
+    r"""Return the list that :func:`split_words` splits into these words."""
     return ",".join(map(_escaped, words))
 
 
 def split_pair(text: str) -> tuple[str, str | None]:
-    r"""Return the name before the first equals sign and the words after it, or None; one in a name has a backslash.
-
-    Examples
-    --------
-    >>> split_pair("age=0,100"), split_pair(r"a\=b=no,yes")
-    (('age', '0,100'), ('a=b', 'no,yes'))
-    """
+    r"""Return the name before the first equals sign and the words after it, or None; one in a name has a backslash."""
     name, sign, value = _held(text).partition("=")
     return name.strip().translate(_PLAIN), value.translate(_WRITTEN) if sign else None
 

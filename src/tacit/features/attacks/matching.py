@@ -28,11 +28,6 @@ def match_rows(
     References
     ----------
     Huang and Jebara (2009), "Approximating the permanent with belief propagation".
-
-    Examples
-    --------
-    >>> match_rows(ReleasedRows([[0.4], [0.5]], noise=0.2), [[0.5], [0.0]])[0]
-    array([1, 0])
     """
     known = released.place(candidates)
     near, weights = _nearest(released.rows, known, progress=progress)

@@ -16,14 +16,7 @@ _NAMES = ("class_weight", "class_weights")
 
 
 def coded(estimator: Any, classes: Sequence[Any]) -> Any:  # noqa: ANN401
-    """Return the estimator, in a copy if it has weights by class: they are then by the code of each class.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> coded(LogisticRegression(class_weight={"no": 1, "yes": 5}), ["no", "yes"]).class_weight
-    {0: 1, 1: 5}
-    """
+    """Return the estimator, in a copy if it has weights by class: they are then by the code of each class."""
     places = {as_number(name): code for code, name in enumerate(classes)}
     changed = {}
     for name, weights in _class_weights(estimator):

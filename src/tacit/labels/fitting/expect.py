@@ -32,12 +32,6 @@ def calibrate(prior: Array, *, likelihood: Array) -> Array:
 
     A regularized model, or one trained on soft targets, is not confident enough; a naive one is overconfident. One
     number from all rows reveals nothing about any of them.
-
-    Examples
-    --------
-    >>> likelihood = np.array([[0.9, 0.1]] * 17 + [[0.1, 0.9]] * 3)
-    >>> calibrate(np.array([[0.999, 0.001]] * 20), likelihood=likelihood)[0].round(2)
-    array([0.94, 0.06])
     """
     return scale_temperature(prior, temperature=find_temperature(prior, likelihood, least=_LEAST))
 

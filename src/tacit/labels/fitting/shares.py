@@ -23,26 +23,13 @@ def likeliest_shares(likelihood: Array, *, start: Array) -> Array:
 
     Few rows, or much noise, make any shares likeliest by chance: then ``start`` has more weight. Its weight is a mean
     over several, each counted by how likely the shares of four fifths of the rows make the other fifth.
-
-    Examples
-    --------
-    >>> likelihood = np.repeat([[0.75, 0.25], [0.25, 0.75]], [7000, 3000], axis=0)
-    >>> likeliest_shares(likelihood, start=np.full(2, 0.5)).round(1)
-    array([0.9, 0.1])
     """
     kinds, whose = np.unique(likelihood, axis=0, return_inverse=True)
     return shares_of_outputs(whose.ravel(), transition=kinds.T, start=start)
 
 
 def shares_of_outputs(outputs: Codes, *, transition: Array, start: Array) -> Array:
-    """Return :func:`likeliest_shares` of rows that all went through one channel, by what came out.
-
-    Examples
-    --------
-    >>> T = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> shares_of_outputs(np.repeat([0, 1], [7000, 3000]), transition=T, start=np.full(2, 0.5)).round(1)
-    array([0.9, 0.1])
-    """
+    """Return :func:`likeliest_shares` of rows that all went through one channel, by what came out."""
     kinds = transition.shape[1]
     counts = np.bincount(outputs, minlength=kinds).astype(np.float64)
     part = np.random.default_rng(0).permutation(len(outputs)) % _PARTS

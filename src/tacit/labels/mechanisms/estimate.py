@@ -40,11 +40,6 @@ def project_to_simplex(point: ArrayLike) -> NDArray[np.float64]:
     References
     ----------
     Duchi et al. (2008), Figure 1.
-
-    Examples
-    --------
-    >>> project_to_simplex([0.9, 0.3, -0.2])
-    array([0.8, 0.2, 0. ])
     """
     values = np.asarray(point, dtype=np.float64)
     descending = -np.sort(-values)

@@ -155,15 +155,7 @@ class PrivacyAccount:
 
 
 def least_budget(one: Guarantee, *, charges: int, delta: float) -> Guarantee:
-    """Return the least budget, to a thousandth, that accepts so many equal charges.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> one = Guarantee(unit=Unit.LABEL, epsilon=0.1)
-    >>> least_budget(one, charges=100, delta=0.0).epsilon, least_budget(one, charges=100, delta=1e-6).epsilon < 5.5
-    (10.0, True)
-    """
+    """Return the least budget, to a thousandth, that accepts so many equal charges."""
     total = round_up(charges * exact(one.epsilon))
     most = Guarantee(unit=one.unit, rows=one.rows, epsilon=total, delta=delta)
     low, high = 0.0, total

@@ -63,13 +63,7 @@ def lattice_variance(shift: Fraction, scale: Fraction, *, reserve: float) -> flo
 
 
 def largest_variance(epsilon: float, *, delta: float) -> float:
-    """Return the largest variance of a Gaussian loss that is (epsilon, delta)-private, rounded down.
-
-    Examples
-    --------
-    >>> round(largest_variance(1.0, delta=1e-5) ** -0.5, 3)  # the scale of noise on a query of sensitivity 1
-    3.731
-    """
+    """Return the largest variance of a Gaussian loss that is (epsilon, delta)-private, rounded down."""
     mp = context()
     e, target = mp.mpf(epsilon), mp.mpf(delta)
     low, high = 0.0, 1.0

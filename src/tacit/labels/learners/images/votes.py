@@ -14,13 +14,7 @@ _FLOOR = 1e-3  # no vote of some hundred neighbors is a proof
 
 @torch.no_grad()
 def nearest_rows(features: Tensor, *, count: int) -> Tensor:
-    """Return for each row the others at the least angle about the mean, the nearest first.
-
-    Examples
-    --------
-    >>> nearest_rows(torch.tensor([[1.0, 0.1], [1.0, 0.0], [-1.0, 0.1], [-1.0, 0.0]]), count=1).ravel().tolist()
-    [1, 0, 3, 2]
-    """
+    """Return for each row the others at the least angle about the mean, the nearest first."""
     kind = torch.bfloat16 if features.is_cuda else torch.float32
     rows = functional.normalize(features.float() - features.float().mean(dim=0), dim=1).to(kind)
     found = []
