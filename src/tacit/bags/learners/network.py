@@ -27,6 +27,8 @@ __all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network"]
 
 Floats = NDArray[np.float64]
 
+_BLOCK_ROWS = 1 << 16
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BagTargets:
@@ -88,12 +90,10 @@ class AdditiveNetwork:
         """w_0, one number per target."""
         return self.modules.intercept.detach().cpu().numpy().astype(np.float64)
 
-    def predict(self, rows: pa.Table, *, block_rows: int = 1 << 16) -> Floats:
+    def predict(self, rows: pa.Table) -> Floats:
         """Return f of each row; a network is 0 for values that no bag has, unless small bags were merged."""
-        return np.concatenate(
-            [self._predict(rows.slice(a, block_rows)) for a in range(0, rows.num_rows, block_rows)]
-            or [np.zeros((0, self.modules.targets))]
-        )
+        blocks = [self._predict(rows.slice(a, _BLOCK_ROWS)) for a in range(0, rows.num_rows, _BLOCK_ROWS)]
+        return np.concatenate(blocks or [np.zeros((0, self.modules.targets))])
 
     def _predict(self, rows: pa.Table) -> Floats:
         codes = torch.from_numpy(np.stack([one.encode(rows) + 1 for one in self.columns], axis=1))
@@ -214,7 +214,7 @@ def _recalibrate(
     """Move the intercept by Newton steps until predictions have the released mean."""
     for _ in range(10):
         gap, slope = torch.zeros_like(targets.mean), torch.zeros_like(targets.mean)
-        for _, codes, bags in batches(rows, batch_rows=1 << 16, block_rows=training.block_rows, rng=None):
+        for _, codes, bags in batches(rows, batch_rows=_BLOCK_ROWS, block_rows=training.block_rows, rng=None):
             on_device = _tensors(codes, bags, device)
             with torch.no_grad():
                 outputs = modules.outputs(on_device[0], targets.cells(on_device[1]))

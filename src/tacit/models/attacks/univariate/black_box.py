@@ -19,6 +19,7 @@ Ask = Callable[[Floats], Floats]
 _WITHIN = np.array([0.0954915, 0.381966, 0.618034, 0.9045085])  # of an interval, at no simple fraction of it
 _PARTS = 64  # of the range, looked at one by one: a narrow dent in a long line would be missed
 _NEARER = 0.7 ** np.arange(1, 30)
+_ON_LINE = 1e-9  # off a line by less, relative to the largest |value| seen, is on it
 _SHORT = 1e-3  # of an interval: where its slope at an end is read
 
 
@@ -35,9 +36,7 @@ class ProbedFunction:
     unresolved: Floats
 
 
-def probe_function(
-    ask: Ask, *, low: float, high: float, closest: float = 1e-6, tolerance: float = 1e-9
-) -> ProbedFunction:
+def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6) -> ProbedFunction:
     """Find the breakpoints of a piecewise linear function from its values.
 
     An interval whose values lie on one line has none. Else the lines at its two ends are drawn: if they meet inside
@@ -50,8 +49,6 @@ def probe_function(
         Where to look. Breakpoints beyond are not seen.
     closest
         Intervals shorter than this share of ``high - low`` are not halved any more.
-    tolerance
-        What counts as on a line, relative to the largest |value| seen.
 
     References
     ----------
@@ -60,7 +57,7 @@ def probe_function(
     if not low < high or not np.isfinite([low, high]).all():
         raise InvalidInput(f"must be below high, both finite, got {low} and {high}", field="low")
     grid = low + (high - low) * np.linspace(0, 1, _PARTS + 1) ** 1.01  # at no simple fraction, as within intervals
-    probe = _FunctionProbe(ask, scale=float(np.abs(ask(grid)).max()), tolerance=tolerance)
+    probe = _FunctionProbe(ask, scale=float(np.abs(ask(grid)).max()))
     probe.queries = len(grid)
     found: list[float] = []
     unresolved: list[tuple[float, float]] = []
@@ -90,8 +87,8 @@ def probe_function(
 class _FunctionProbe:
     """The questions asked so far, and what counts as equal."""
 
-    def __init__(self, ask: Ask, *, scale: float, tolerance: float) -> None:
-        self.ask, self.slack, self.queries = ask, tolerance * scale, 0
+    def __init__(self, ask: Ask, *, scale: float) -> None:
+        self.ask, self.slack, self.queries = ask, _ON_LINE * scale, 0
 
     def values(self, *x: float) -> Floats:
         self.queries += len(x)

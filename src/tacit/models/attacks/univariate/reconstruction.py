@@ -119,32 +119,29 @@ class UnivariateReconstruction:
         )
 
 
-def reconstruct_univariate(
-    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None
-) -> UnivariateReconstruction:
+def reconstruct_univariate(network: TwoLayerReLU, *, margin: float | None = None) -> UnivariateReconstruction:
     """Reconstruct the training points on the margin from the weights of a network of one feature.
 
     All points with |Phi(x)| = m are candidates; sparse non-negative least squares on
     theta = sum_i l_i y_i grad Phi(x_i) shows which of them the weights require. A point is reported if the residual
     without it is at least twice as large.
 
+    What counts as equal (directions of neurons, breakpoints, values on the margin, each relative) is settled by trial:
+    the least of 1e-8, ..., 3e-2 that leaves 40 neurons if the margin is not given; else of 1e-8, ..., 1e-4 the one
+    whose result is trusted and has the fewest points, else of all, up to 3e-2, the one of least residual.
+
     Parameters
     ----------
     margin
         m; without it, the level whose points explain the weights best is taken.
-    tolerance
-        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: the
-        least of 1e-8, ..., 3e-2 that leaves 40 neurons if the margin is not given; else of 1e-8, ..., 1e-4 the one
-        whose result is trusted and has the fewest points, else of all, up to 3e-2, the one of least residual.
 
     References
     ----------
     Paper 004, Theorems 3.1 to 3.4 and Assumption 2.1; that far-off sets may satisfy the same conditions:
     arXiv 2509.21296.
     """
-    if tolerance is not None or margin is None:
-        fixed = _least_tolerance(network) if tolerance is None else tolerance
-        return _reconstruct(network, margin=margin, tolerance=fixed)
+    if margin is None:
+        return _reconstruct(network, margin=None, tolerance=_least_tolerance(network))
     tried = [_reconstruct(network, margin=margin, tolerance=each) for each in _TOLERANCES]
     trusted = [found for found in tried if found.trusted]
     if trusted:
