@@ -121,7 +121,7 @@ class TestShared:
     def test_labels_that_are_given_away_are_answered_always(self, sqlite_engine):
         engine = sqlite_engine
         found = create(engine, live="spent")
-        assert "given away" in found.rules[-2]
+        assert "are revealed" in found.rules[-2]
         team = engine.register(engine.invite("coins"), name="One").team
         assert all(engine.submit(team, guess(seed)).result().released is not None for seed in range(10))
         assert engine.remaining(team).live is None

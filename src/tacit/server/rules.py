@@ -264,9 +264,7 @@ class Rules:
             f"balanced advantage over the features, where no class has less than {self.rarest:.3g} of the rows."
         )
         if self.live == "spent":
-            given = (
-                "The labels behind the live scores are given away; only those behind the final ranking are protected."
-            )
+            given = "The labels behind the live scores are revealed; only those behind the final ranking are protected."
             return given, final
         kept = "Other submissions are kept, and each team's last one is scored at the end."
         if not answers:
