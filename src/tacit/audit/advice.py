@@ -49,7 +49,7 @@ def advise(finding: Finding, plan: Plan) -> str:
         return f"release it without {listed([*copies])}, which copies the label"
     if epsilon is None:
         return plan.safer if finding.answer is Permission.NO else f"but nothing is guaranteed, so {plan.safer}"
-    if utility.worthless:
+    if utility.worthless and finding.answer is not Permission.NO:
         return (
             f"but {utility.measure} is {percent(utility.protected)}, and {percent(utility.blind)} takes no data, so "
             f"allow more than epsilon {epsilon:g}, {plan.more_useful}"
@@ -63,6 +63,11 @@ def advise(finding: Finding, plan: Plan) -> str:
 
 def _lower(finding: Finding, epsilon: float) -> str:
     """Return how a release comes below its limit."""
+    if finding.shared_by:
+        return (
+            "name the column that says whose row it is (person), or lower epsilon: rows of the same value of "
+            f"{finding.shared_by} reveal each other's labels"
+        )
     if finding.follows_order or finding.doubt:
         return "release the rows in random order (shuffle = true): neighbors reveal each other's labels at any epsilon"
     most = math.log(finding.limit)

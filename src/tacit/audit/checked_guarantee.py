@@ -73,6 +73,11 @@ class CheckedGuarantee(StoredResult):
         return "with_order" in self.leak.facts
 
     @property
+    def shared_by(self) -> str:
+        """The column whose equal values reveal each other's labels, which no guarantee for one label limits."""
+        return str(self.leak.facts.get("same_value_of", ""))
+
+    @property
     def measured(self) -> ReleaseState:
         """What the attack and the guarantee decide."""
         if self.broken:
@@ -82,7 +87,8 @@ class CheckedGuarantee(StoredResult):
         state = ReleaseState.ABOVE if self.proved_above else self.by_odds
         if self.doubt and state.answer is not Permission.NO:
             return ReleaseState.DOUBTFUL
-        return ReleaseState.UNKNOWN if self.follows_order and state is ReleaseState.GUARANTEED else state
+        related = self.follows_order or self.shared_by
+        return ReleaseState.UNKNOWN if related and state is ReleaseState.GUARANTEED else state
 
     @property
     def by_odds(self) -> ReleaseState:
@@ -144,7 +150,8 @@ def explain(found: CheckedGuarantee) -> str:
         return _by_bound(found)
     if found.measured is ReleaseState.DOUBTFUL:
         return f"{found.doubt[0].upper()}{found.doubt[1:]}."
-    ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}"
+    shared = f"; rows of the same value of {found.shared_by} reveal each other's labels" if found.shared_by else ""
+    ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}{shared}"
     if found.measured is ReleaseState.GUARANTEED:
         allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"
         return f"By guarantee: {allowed}, {ends}; there are too few rows to check it."

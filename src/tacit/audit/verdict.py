@@ -138,8 +138,12 @@ def _weak(result: AuditResult) -> str:
 
 
 def _idle(result: AuditResult) -> str:
-    idle = [finding.setting for finding in result.findings if finding.utility.worthless]
-    return f"Nothing can be learned from {names(idle)}: allow a larger epsilon, or do not release it." if idle else ""
+    idle = [finding for finding in result.findings if finding.utility.worthless]
+    if not idle:
+        return ""
+    refused = any(finding.answer is Permission.NO for finding in idle)
+    way = "do not release it" if refused else "allow a larger epsilon, or do not release it"
+    return f"Nothing can be learned from {names(finding.setting for finding in idle)}: {way}."
 
 
 def _spent(result: AuditResult) -> str:

@@ -54,11 +54,18 @@ class AttackedLabels:
         """Return the protected labels; None where they are not known."""
         return None if self.truth is None else self.true_rows()[self.release.asked.label]
 
-    def features(self) -> tuple[NDArray[np.float64] | None, list[str]]:
-        """Return the features of the rows, if there are any, and notes on the encoding of the columns."""
+    def rows(self) -> pa.Table | None:
+        """Return what the attacker knows of the rows beside their labels; None if that is nothing."""
         release = self.release
         if self.data is None and not set(release.feature_names) - {release.asked.person}:
-            return None, []
+            return None
         rows = release.table if self.data is None else rows_of(release, self.data, field="data")
-        encoder = Encoder.fitted(rows, feature_names(release, rows, (), own=self.data is None))
+        return rows.select(feature_names(release, rows, (), own=self.data is None))
+
+    def features(self) -> tuple[NDArray[np.float64] | None, list[str]]:
+        """Return the features of the rows, if there are any, and notes on the encoding of the columns."""
+        rows = self.rows()
+        if rows is None:
+            return None, []
+        encoder = Encoder.fitted(rows, rows.column_names)
         return (encoder.scaled(rows) if encoder.rules else None), encoder.notes()

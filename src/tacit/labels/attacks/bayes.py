@@ -10,7 +10,13 @@ import pyarrow as pa
 
 from tacit.labels.attacks.alignment import ASSUMED
 from tacit.labels.attacks.attacked_labels import AttackedLabels
-from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_in_order, guess_labels_with_features
+from tacit.labels.attacks.guess import (
+    LabelGuesses,
+    guess_labels,
+    guess_labels_in_groups,
+    guess_labels_in_order,
+    guess_labels_with_features,
+)
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.likelihood import LikelihoodRegression
 from tacit.labels.fitting.model import named_estimator
@@ -24,10 +30,14 @@ _SHUFFLE = (
     "Labels follow the order of the rows, and the guarantee is about one label when all others are fixed: it does not "
     "limit what neighbors reveal. Release the rows in random order (--shuffle)."
 )
+_PERSON = (
+    "Rows with the same value share their labels, and the guarantee is about one label when all others are fixed: it "
+    "does not limit what they reveal together. Name the column that says whose row it is (--person)."
+)
 
 
 def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
-    """Guess each label from the release, then with features, then with the order of the rows, as far as each helps."""
+    """Guess each label from the release, then with features, rows of equal values, and the order, as each helps."""
     released, compared, known = target.release, target.compared(), target.true_labels()
     alone = guess_labels(released, prior=target.before)
     target.progress(1, 2)
@@ -37,11 +47,16 @@ def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
         model = LikelihoodRegression() if method.estimator == "logistic" else named_estimator(method.estimator)
         featured = guess_labels_with_features(released, X, model=model, rng=target.rng)
     best = featured or alone
+    rows = target.rows()
+    grouped = None if rows is None else guess_labels_in_groups(released, best, rows)
     ordered = guess_labels_in_order(released, best) if released.header.ordered else None
     target.progress(2, 2)
     test = None if known is None else _test(released, known)
     notes = [f"{released}.", _note("alone", alone, known)]
     notes += [_note("and the features", featured, known)] if featured is not None else []
+    if grouped is not None:
+        column, best = grouped
+        notes += [_expected(f"and rows of the same value of {column}", best, known), _PERSON]
     if ordered is not None:
         notes += [_expected("and the order of its rows", ordered, known), _SHUFFLE]
         best = ordered
@@ -56,6 +71,7 @@ def guess_by_bayes(method: Bayes, target: AttackedLabels) -> Leak:
         notes=(*notes, *columns),
         facts={
             **_facts({"alone": alone, "with_features": featured, "with_order": ordered}, test),
+            **({"same_value_of": grouped[0]} if grouped is not None else {}),
             **({"order_assumed": assumed} if known is not None else {}),
         },
     )

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.classes import Classes
+from tacit.labels.attacks.groups import keys_of, with_groups
 from tacit.labels.attacks.learn_prior import learn_prior
 from tacit.labels.attacks.order import with_order
 from tacit.labels.mechanisms.evidence import ReleasedEvidence
@@ -19,7 +20,14 @@ from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, LabelBeliefs, Leak
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_in_order", "guess_labels_with_features"]
+__all__ = [
+    "LabelGuesses",
+    "bayes_posterior",
+    "guess_labels",
+    "guess_labels_in_groups",
+    "guess_labels_in_order",
+    "guess_labels_with_features",
+]
 
 Array = NDArray[np.float64]
 
@@ -140,6 +148,18 @@ def guess_labels_in_order(release: Release, guesses: LabelGuesses) -> LabelGuess
     evidence = release.evidence
     prior = with_order(evidence, guesses.prior)
     return None if prior is None else replace(guesses, beliefs=bayes_posterior(evidence.likelihood, prior=prior))
+
+
+def guess_labels_in_groups(release: Release, guesses: LabelGuesses, rows: pa.Table) -> tuple[str, LabelGuesses] | None:
+    """Guess each label from those of rows with the same value of a column too, and name it; None if that adds nothing.
+
+    The baseline attacker is that of ``guesses``: what the other rows add comes from the release.
+    """
+    evidence = release.evidence
+    found = with_groups(evidence, guesses.prior, keys_of(rows))
+    if found is None:
+        return None
+    return found[0], replace(guesses, beliefs=bayes_posterior(evidence.likelihood, prior=found[1]))
 
 
 def _guesses(evidence: ReleasedEvidence, prior: ArrayLike, release: Release) -> LabelGuesses:

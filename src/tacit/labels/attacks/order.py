@@ -11,13 +11,14 @@ from scipy.signal import lfilter
 from tacit.labels.attacks.learn_prior import weigh
 from tacit.labels.mechanisms.evidence import ReleasedEvidence
 
-__all__ = ["with_order"]
+__all__ = ["CHANCE", "log_likelihood", "with_order"]
 
 Array = NDArray[np.float64]
 
 _REACHES = (3, 6, 12, 25, 50, 100, 200, 400, 1000, 3000)  # rows to either side
 _LEAST_SHARE = 1e-3  # of a class nearby: an estimate of none is no proof
-_CHANCE = 8.0  # nats that the best of these reaches may gain by chance
+CHANCE = 8.0
+"""Nats that the best of several ways to look may gain by chance."""
 
 
 def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
@@ -39,12 +40,12 @@ def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
             for reach in _REACHES
             for sums in (_window_sums, _fading_sums)
         ),
-        key=lambda shares: _log_likelihood((shares + common) / 2, known),
+        key=lambda shares: log_likelihood((shares + common) / 2, known),
     )
     rows[present] = weigh(near, common=common, likelihood=known)
     without = weigh(common, common=common, likelihood=known)  # what calibration alone gains is not the order's
-    gain = _log_likelihood(rows[present], known) - _log_likelihood(without, known)
-    return rows if gain > _CHANCE else None
+    gain = log_likelihood(rows[present], known) - log_likelihood(without, known)
+    return rows if gain > CHANCE else None
 
 
 def _shares(estimates: Array, reach: int, overall: Array, *, sums: Callable[[Array, int], Array]) -> Array:
@@ -71,6 +72,6 @@ def _scaled(shares: Array) -> Array:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def _log_likelihood(prior: Array, likelihood: Array) -> float:
+def log_likelihood(prior: Array, likelihood: Array) -> float:
     """How likely the released labels are for an attacker with this prior."""
     return float(np.log(np.maximum((prior * likelihood).sum(axis=1), 1e-300)).sum())
