@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=OUT, help="the JSON")
     options = parser.parse_args(arguments)
     rate, steps = sampling(PAIRS, epochs=EPOCHS, batch_size=BATCH)
-    loss = find_noise(epsilon=EPSILON, delta=DELTA, rate=rate, steps=steps).loss()
+    loss = find_noise(epsilon=EPSILON, delta=DELTA, rate=rate, steps=steps)
     runs = 1 if options.quick else 40
     rows = measure(loss, runs=runs)
     document = {

@@ -13,10 +13,11 @@ from scipy import integrate, stats
 from tacit.leak import FixedThreshold, leak_from_scores
 from tacit.models.mechanisms import DpSgd
 from tacit.models.releases.dp_sgd import train_dp_sgd
-from tacit.models.training.accounting import ASSUMPTIONS, SampledGaussian, find_noise
+from tacit.models.training.accounting import ASSUMPTIONS, epsilon_add_or_remove, find_noise
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.loss import SampledGaussianLoss
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
 
@@ -41,7 +42,7 @@ def _divergence(u, v, *, noise, rate, epsilon):
 
 @pytest.mark.parametrize(("noise", "rate"), [(0.8, 0.3), (1.5, 0.05), (1.0, 1.0)])
 def test_one_step_costs_what_quadrature_says_and_opposite_records_cost_most(noise, rate):
-    step = SampledGaussian(noise=noise, rate=rate, steps=1).distribution()
+    step = SampledGaussianLoss(noise=noise, rate=rate, steps=1).distribution()
     for epsilon in (0.05, 1.0):
         worst = _divergence((1, 0), (-1, 0), noise=noise, rate=rate, epsilon=epsilon)
         assert worst <= step.delta_at(epsilon) * (1 + 1e-4) + 1e-7
@@ -52,32 +53,34 @@ def test_one_step_costs_what_quadrature_says_and_opposite_records_cost_most(nois
 
 
 def test_adding_or_removing_is_cheaper_than_replacing():
-    run = SampledGaussian(noise=1.0, rate=0.05, steps=50)
-    one, two = run.epsilon_add_or_remove(1e-6), run.epsilon_at(1e-6)
+    run = SampledGaussianLoss(noise=1.0, rate=0.05, steps=50)
+    one, two = epsilon_add_or_remove(run, delta=1e-6), run.epsilon_at(1e-6)
     assert one < two, "control: accounting for the wrong neighbors would guarantee too much"
-    assert SampledGaussian(noise=2.0, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(
-        SampledGaussian(noise=1.0, rate=1.0, steps=1).epsilon_add_or_remove(1e-5), rel=1e-3
+    assert SampledGaussianLoss(noise=2.0, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(
+        epsilon_add_or_remove(SampledGaussianLoss(noise=1.0, rate=1.0, steps=1), delta=1e-5), rel=1e-3
     )
 
 
 def test_pins_of_the_gaussian():
-    assert SampledGaussian(noise=3.730632, rate=1.0, steps=1).epsilon_add_or_remove(1e-5) == pytest.approx(1, abs=1e-3)
-    assert SampledGaussian(noise=2 * 3.730632, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(1, abs=1e-3)
+    assert epsilon_add_or_remove(SampledGaussianLoss(noise=3.730632, rate=1.0, steps=1), delta=1e-5) == pytest.approx(
+        1, abs=1e-3
+    )
+    assert SampledGaussianLoss(noise=2 * 3.730632, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(1, abs=1e-3)
 
 
 def test_composition_of_n_is_n_compositions():
-    one = SampledGaussian(noise=1.2, rate=0.1, steps=1).distribution()
+    one = SampledGaussianLoss(noise=1.2, rate=0.1, steps=1).distribution()
     chained = one
     for _ in range(4):
         chained = chained.compose(one)
-    assert SampledGaussian(noise=1.2, rate=0.1, steps=5).epsilon_at(1e-6) == pytest.approx(chained.epsilon_at(1e-6))
+    assert SampledGaussianLoss(noise=1.2, rate=0.1, steps=5).epsilon_at(1e-6) == pytest.approx(chained.epsilon_at(1e-6))
 
 
 @pytest.mark.parametrize(("epsilon", "rate", "steps"), [(0.3, 0.02, 100), (3.0, 0.1, 30), (10.0, 1.0, 3)])
 def test_the_least_noise_is_found(epsilon, rate, steps):
     run = find_noise(epsilon=epsilon, delta=1e-5, rate=rate, steps=steps)
     assert run.epsilon_at(1e-5) <= epsilon
-    less = SampledGaussian(noise=run.noise * 0.999, rate=rate, steps=steps)
+    less = SampledGaussianLoss(noise=run.noise * 0.999, rate=rate, steps=steps)
     assert less.epsilon_at(1e-5) > epsilon, "control"
 
 
@@ -168,7 +171,7 @@ def test_an_auditor_of_many_runs_proves_less_than_the_guarantee_and_catches_too_
     rng = np.random.default_rng(0)
 
     def scores(record, noise, runs=300):
-        run = SampledGaussian(noise=noise, rate=1.0, steps=1)
+        run = SampledGaussianLoss(noise=noise, rate=1.0, steps=1)
         training = NoisyTraining(
             run=run, clip=1.0, batch_size=3, make_optimizer=_plain, loss=lambda outputs, _: outputs[:, 0]
         )
@@ -200,7 +203,7 @@ def test_it_learns_and_says_what_it_guarantees():
     assert made.guarantee.assumptions == ASSUMPTIONS
     assert "floating-point Gaussian noise" in ASSUMPTIONS[0]
     assert not made.seeded
-    run = SampledGaussian(**{name: made.mechanism[name] for name in ("noise", "rate", "steps")})
+    run = SampledGaussianLoss(**{name: made.mechanism[name] for name in ("noise", "rate", "steps")})
     assert run.epsilon_at(1e-5) <= 3.0
 
 
@@ -234,7 +237,7 @@ def test_batches_too_large_for_memory_give_the_same_model():
     from tacit.models.training.noisy_steps import NoisyTraining, make_private
 
     X, y = (torch.as_tensor(part) for part in _problem())
-    run = SampledGaussian(noise=1.0, rate=0.5, steps=3)
+    run = SampledGaussianLoss(noise=1.0, rate=0.5, steps=3)
     found = []
     for size in (7, 512):
         torch.manual_seed(0)

@@ -80,7 +80,7 @@ def test_without_sampling_it_is_the_bound_of_the_gaussian():
 def test_it_proves_more_than_one_point_of_the_curve():
     """At the size of the bundled audit: 898 pairs of digits, epsilon 3."""
     rate, steps = sampling(898, epochs=20, batch_size=200)
-    loss = find_noise(epsilon=3, delta=DELTA, rate=rate, steps=steps).loss()
+    loss = find_noise(epsilon=3, delta=DELTA, rate=rate, steps=steps)
     rng = np.random.default_rng(2)
     counts = [right_guesses(loss, pairs=898, rng=rng) for _ in range(5)]
     by_curve = [epsilon_by_noise(*count, 898, loss=loss, delta=DELTA) for count in counts]

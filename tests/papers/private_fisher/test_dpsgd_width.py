@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.models.training.accounting import SampledGaussian
+from tacit.privacy.loss import SampledGaussianLoss
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[3]
@@ -50,7 +50,7 @@ def test_sums_are_those_of_gradients_taken_row_by_row(width, clip):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_the_noise_is_what_the_guarantee_needs_and_hardly_more(width, epsilon):
-    run = SampledGaussian(noise=width.NOISE[epsilon], rate=width.BATCH / width.ROWS, steps=width.STEPS)
+    run = SampledGaussianLoss(noise=width.NOISE[epsilon], rate=width.BATCH / width.ROWS, steps=width.STEPS)
     assert 0.997 * epsilon < run.epsilon_at(width.DELTA) <= epsilon, "the noise was chosen on a coarser grid of losses"
 
 

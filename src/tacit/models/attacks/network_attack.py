@@ -21,6 +21,7 @@ from tacit.models.attacks.span import attack_weights
 from tacit.models.attacks.univariate.black_box import probe_function
 from tacit.models.attacks.univariate.candidates import build_candidates
 from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate, reconstruction_leak
+from tacit.models.margin.coverage import MarginCoverage
 from tacit.models.methods import MarginAttack, ReconstructionAttack
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
@@ -28,8 +29,6 @@ from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["attack_network", "reconstruct_network"]
-
-NOT_COVERED = "not covered"
 
 
 def attack_network(method: MarginAttack, target: AttackedRelease) -> Leak:
@@ -41,14 +40,14 @@ def attack_network(method: MarginAttack, target: AttackedRelease) -> Leak:
     labels = None if rows.codes is None else rows.codes[: len(rows.inside)]
     told = attack_margin(ask, rows.inside, rows.outside, rule=rule, labels=labels, level=level)
     largest = float(np.abs(np.asarray(ask(rows.inside))).max()) / told.margin
-    covered = str(told.coverage) if release.is_network else NOT_COVERED
+    covered = told.coverage if release.is_network else MarginCoverage.NOT_COVERED
     enough = min(len(rows.inside), len(rows.outside)) > 1
     others = dict(_other_leaks(rows, ask, network, level=level, rng=target.rng)) if enough else {}
     facts = {
         "method": str(method),
         "margin": told.margin,
         "largest_margin": largest,
-        "covered": covered,
+        "covered": str(covered),
         **rows.facts(),
         **{name: {"auc": leak.roc and leak.roc.auc, "leak": leak.to_json()} for name, leak in others.items()},
     }
@@ -122,12 +121,12 @@ def _other_leaks(
     return found
 
 
-def _margin_notes(told: MarginLeak, covered: str, largest: float) -> list[str]:
+def _margin_notes(told: MarginLeak, covered: MarginCoverage, largest: float) -> list[str]:
     there = f" at an exact KKT point, where all members lie at 1 margin; here they lie at 1 to {largest:.6g}"
     curve = f"Margin {told.margin:.6g}"
     if told.leak.roc is not None:
         curve += f", AUC {told.leak.roc.auc:.4f}, {told.leak.roc.at_0_1_percent}"
-    return [f"{curve}.", f"Theory: {covered}{'' if covered == NOT_COVERED else there}."]
+    return [f"{curve}.", f"Theory: {covered}{'' if covered is MarginCoverage.NOT_COVERED else there}."]
 
 
 def _reconstruct_line(

@@ -19,7 +19,7 @@ _BLUNT, _SHARP = 5.0, 100.0  # slopes of the relaxed derivative at the kink, fir
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StationaryPoints:
-    """Where each start ended: points of shape (starts, points, dimension), and what ``Reconstruction`` says of them."""
+    """Where each start ended: points of shape (starts, points, dimension), and the errors of each."""
 
     points: NDArray[np.float64]
     multipliers: NDArray[np.float64]

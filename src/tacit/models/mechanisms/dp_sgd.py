@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tacit.models.points import TrainingPoints
-    from tacit.models.training.accounting import SampledGaussian
     from tacit.models.training.module_training import MakeOptimizer, ModuleTraining
     from tacit.models.training.noisy_steps import RowLoss
     from tacit.privacy.guarantee import AnyGuarantee
@@ -95,7 +94,9 @@ class DpSgd(TrainingMechanism):
 
     def noisy_steps(self, settled: Settled) -> SampledGaussianLoss:
         """Return the loss of all steps."""
-        return _run(settled).loss()
+        from tacit.privacy.loss import SampledGaussianLoss
+
+        return SampledGaussianLoss(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])
 
     def _batch_size(self, rows: int) -> int:
         return max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
@@ -135,7 +136,7 @@ class DpSgd(TrainingMechanism):
             module,
             X,
             y,
-            run=_run(settled),
+            run=self.noisy_steps(settled),
             clip=self.clip,
             batch_size=settled["batch_size"],
             learning_rate=self.learning_rate,
@@ -145,9 +146,3 @@ class DpSgd(TrainingMechanism):
 
     def notes(self, settled: Settled) -> list[str]:
         return [f"{settled['steps']} steps, noise {settled['noise']:.4g} times the clipping norm."]
-
-
-def _run(settled: Settled) -> SampledGaussian:
-    from tacit.models.training.accounting import SampledGaussian
-
-    return SampledGaussian(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
-from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.loss import SampledGaussianLoss, distribution_of, sampled_step
+from tacit.privacy.loss import SampledGaussianLoss, sampled_step
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
-__all__ = ["ASSUMPTIONS", "SampledGaussian", "find_noise", "plan_run", "sampling"]
+__all__ = ["ASSUMPTIONS", "epsilon_add_or_remove", "find_noise", "plan_run", "sampling"]
 
 ASSUMPTIONS = (
     "the noise is floating-point Gaussian noise: its rounding is not accounted for",
@@ -26,56 +25,26 @@ _COARSEST = 4096.0
 _FINE = 5e-5  # relative
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampledGaussian:
-    """Steps that each take every row with probability q = ``rate`` and add Gaussian noise to a sum of clipped vectors.
+def epsilon_add_or_remove(loss: SampledGaussianLoss, *, delta: float) -> float:
+    """Return the epsilon for one record added or removed: to compare with other tools, never the guarantee.
 
-    Unit: one record; neighbors differ in one record that is *replaced*, so the number of rows is public. The sum of
-    vectors of norm at most C gets noise of standard deviation s C, s = ``noise``. The pair
-
-    P = (1 - q) N(0, s^2) + q N(1, s^2),   Q = (1 - q) N(0, s^2) + q N(-1, s^2)
-
-    dominates one step (proof on the page of this module), and its composition all of them. Replacing costs far more
-    than adding or removing a record, which most tools report: see the example.
+    Replacing a record, which is what a guarantee is about, costs far more.
 
     References
     ----------
-    Abadi et al. (2016), Algorithm 1; Zhu, Dong and Wang (2022), Theorem 10 (composition of dominating pairs);
-    Doroshenko et al. (2022), the grid.
+    Abadi et al. (2016), Algorithm 1.
 
     Examples
     --------
-    >>> run = SampledGaussian(noise=1.0, rate=0.01, steps=1000)
-    >>> round(run.epsilon_at(1e-5), 2), round(run.epsilon_add_or_remove(1e-5), 2)
+    >>> loss = SampledGaussianLoss(noise=1.0, rate=0.01, steps=1000)
+    >>> round(loss.epsilon_at(1e-5), 2), round(epsilon_add_or_remove(loss, delta=1e-5), 2)
     (2.84, 1.83)
     """
-
-    noise: float
-    rate: float
-    steps: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", self.loss().steps)
-
-    def loss(self) -> SampledGaussianLoss:
-        """Return what a ledger composes."""
-        return SampledGaussianLoss(noise=self.noise, rate=self.rate, steps=self.steps)
-
-    def distribution(self) -> LossDistribution:
-        """Return the privacy loss of all steps when one record is replaced."""
-        return distribution_of(self.loss())
-
-    def epsilon_at(self, delta: float) -> float:
-        """Return the least epsilon at ``delta`` for one record replaced, rounded up."""
-        return self.distribution().epsilon_at(check_delta(delta))
-
-    def epsilon_add_or_remove(self, delta: float) -> float:
-        """Return the epsilon for one record added or removed: to compare with other tools, never the guarantee."""
-        steps = sampled_step(self.noise, rate=self.rate, relation="ADD_OR_REMOVE_ONE")
-        return max(step.power(self.steps).epsilon_at(check_delta(delta)) for step in steps)
+    steps = sampled_step(loss.noise, rate=loss.rate, relation="ADD_OR_REMOVE_ONE")
+    return max(step.power(loss.steps).epsilon_at(check_delta(delta)) for step in steps)
 
 
-def plan_run(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
+def plan_run(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussianLoss:
     """Return the steps and the least noise for so many rows, or raise if there are none."""
     if check_count(batch_size, name="batch_size") > rows:
         raise InvalidInput(f"must be at most the {rows} rows, got {batch_size}", field="batch_size")
@@ -89,18 +58,18 @@ def sampling(rows: int, *, epochs: float, batch_size: int) -> tuple[float, int]:
     return batch_size / rows, max(1, round(epochs * rows / batch_size))
 
 
-def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> SampledGaussian:
+def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> SampledGaussianLoss:
     """Return the steps with the least noise, to one part in ten thousand, that cost at most (epsilon, delta)."""
     target, delta = check_epsilon(epsilon), check_delta(delta)
     if delta == 0:
         raise InvalidInput(
             "must be in (0, 1): Gaussian noise has no epsilon at delta 0; use less than 1/rows", field="delta"
         )
-    return _search(target, delta, SampledGaussian(noise=1.0, rate=rate, steps=steps))
+    return _search(target, delta, SampledGaussianLoss(noise=1.0, rate=rate, steps=steps))
 
 
 @lru_cache(maxsize=64)
-def _search(target: float, delta: float, run: SampledGaussian) -> SampledGaussian:
+def _search(target: float, delta: float, run: SampledGaussianLoss) -> SampledGaussianLoss:
     from scipy.optimize import brentq
 
     def excess(log_noise: float) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tacit.models.training.accounting import SampledGaussian
 from tacit.models.training.noisy_steps import NoisyTraining, RowLoss, make_private, row_losses
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.loss import SampledGaussianLoss
 
 __all__ = ["MakeOptimizer", "ModuleTraining"]
 
@@ -36,7 +36,7 @@ class ModuleTraining:
         X: NDArray[Any],
         y: NDArray[Any],
         *,
-        run: SampledGaussian,
+        run: SampledGaussianLoss,
         clip: float,
         batch_size: int,
         learning_rate: float,

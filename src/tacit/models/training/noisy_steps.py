@@ -15,8 +15,8 @@ from opacus.optimizers import DPOptimizer
 from opacus.validators import ModuleValidator
 from torch.nn import functional
 
-from tacit.models.training.accounting import SampledGaussian
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.loss import SampledGaussianLoss
 
 __all__ = ["NoisyTraining", "make_private", "row_losses"]
 
@@ -84,7 +84,7 @@ class NoisyTraining:
         Rows whose gradients are held at once; it changes memory and time, not the result.
     """
 
-    run: SampledGaussian
+    run: SampledGaussianLoss
     clip: float
     batch_size: float
     make_optimizer: Callable[[Any], torch.optim.Optimizer]

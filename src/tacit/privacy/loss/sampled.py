@@ -28,11 +28,14 @@ Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE"]
 class SampledGaussianLoss(DistributionPrice):
     """Steps of real Gaussian noise on Poisson samples of the rows, under replace-one adjacency: the loss of DP-SGD.
 
-    Under a Guarantee only with the assumption that its arithmetic is exact.
+    Each step takes every row with probability q = ``rate`` and adds noise of s C, s = ``noise``, to a sum of vectors of
+    norm at most C. The pair P = (1 - q) N(0, s^2) + q N(1, s^2), Q = (1 - q) N(0, s^2) + q N(-1, s^2) dominates a step,
+    and its composition all of them. Under a Guarantee only with the assumption that its arithmetic is exact.
 
     References
     ----------
-    Zhu, Dong and Wang (2022), Theorem 10. That the pair of a step dominates is proved in docs/models_protect.md.
+    Zhu, Dong and Wang (2022), Theorem 10; Doroshenko et al. (2022) for the grid. That the pair of a step dominates is
+    proved in docs/models_protect.md.
 
     Examples
     --------
