@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.climb import climb_labels
+from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.infer import AttackProgress, AttackStopped, infer_labels
@@ -23,7 +24,6 @@ from tacit.scores.policies import Policy
 __all__ = ["AttackResult", "attack_competition", "attack_final_score", "read_one_by_one"]
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 Submit = Callable[[ArrayLike], str]
 Tell = Callable[[int, int, Labels], None]
 

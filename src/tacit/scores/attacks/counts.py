@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -15,7 +14,7 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices
+from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices, matrix_blocks
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["CountDesign", "RightRowsDesign", "TruePositivesDesign"]
@@ -79,7 +78,7 @@ class TruePositivesDesign(CountDesign):
         def found(score: float, predictions: Numbers) -> int:
             return _whole(score * (predictions.sum() + positives) / 2)
 
-        for matrix, block in _blocks(rows, 2):
+        for matrix, block in matrix_blocks(rows, low=0, high=1):
             labels[block] = yield from ask_matrix(matrix, partial(_marked, len(rows), block), found, known=labels)
         return labels
 
@@ -118,7 +117,7 @@ class RightRowsDesign(CountDesign):
         def gained(score: float, predictions: Numbers) -> int:
             return _whole((score * len(rows) - zeros + predictions.sum()) * (radix - 1) / 2)
 
-        for matrix, block in _blocks(rows, radix):
+        for matrix, block in matrix_blocks(rows, low=0, high=1, radix=radix):
             digits = yield from ask_matrix(matrix, partial(_marked, len(rows), block), gained, known=labels)
             labels[block[digits == 0]] = 0
             labels[block[digits == radix - 1]] = 1
@@ -126,7 +125,7 @@ class RightRowsDesign(CountDesign):
 
     def _next_class(self, unknown: Labels, label: int, labels: Labels) -> Steps:
         """Find one more class: rows not chosen are predicted 0, which they are known not to be."""
-        for matrix, block in _blocks(unknown, 2):
+        for matrix, block in matrix_blocks(unknown, low=0, high=1):
             digits = yield from _ask_class(matrix, block, label, labels)
             labels[block[digits == 1]] = label
         return labels
@@ -156,10 +155,3 @@ def _marked(rows: int, block: Labels, weights: Labels) -> Labels:
     predictions = np.zeros(rows, dtype=np.int64)
     predictions[block] = weights
     return predictions
-
-
-def _blocks(rows: Labels, radix: int) -> Iterator[tuple[DetectingMatrix, Labels]]:
-    start = 0
-    for matrix in detecting_matrices(len(rows), low=0, high=1, radix=radix):
-        yield matrix, rows[start : start + matrix.labels]
-        start += matrix.labels

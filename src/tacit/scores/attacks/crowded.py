@@ -11,19 +11,19 @@ at the end. Rows of the empty set have weights with distinct sums and are read l
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import LossChannel
-from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
+from tacit.scores.attacks.design import Labels, QueryDesign, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.joint import weigh
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
-from tacit.scores.attacks.weighing import detecting_matrices
+from tacit.scores.attacks.weighing import ask_totals, detecting_matrices, matrix_blocks
 from tacit.scores.attacks.weights import (
     TABLE_WEIGHTS,
     conway_guy_weights,
@@ -68,7 +68,8 @@ class CrowdedDesign(QueryDesign):
         """Return the queries."""
         rows, block, scale = all_rows(order, rows=self.channel.rows), self._block, self._scale
         known = np.full(self.channel.rows, -1, dtype=np.int64)
-        totals = yield from _ask(scale, block, rows[: block.labels], known)
+        weights, predict = map(block.weights, range(block.queries)), partial(scale.predictions, rows[: block.labels])
+        totals = yield from ask_totals(weights, predict, scale.total, known=known)
         read = block.read(totals)
         known[rows[: block.labels]] = read.labels
         asked = np.concatenate([rows[list(read.asks())], rows[block.labels :]])
@@ -90,12 +91,10 @@ class CrowdedDesign(QueryDesign):
         return min(options, key=lambda b: b.queries + _queries(math.ceil(b.asks + self.channel.rows - b.labels), scale))
 
     def _weigh_all(self, rows: Labels, known: Labels) -> Steps:
-        found, start = np.zeros(len(rows), dtype=np.int64), 0
-        for matrix in detecting_matrices(len(rows), low=self._scale.low, high=self._scale.high):
-            part = slice(start, start + matrix.labels)
-            found[part] = yield from weigh(self._scale, matrix, rows[part], known)
-            start += matrix.labels
-        return found
+        found = []
+        for matrix, block in matrix_blocks(rows, low=self._scale.low, high=self._scale.high):
+            found.append((yield from weigh(self._scale, matrix, block, known)))
+        return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,15 +265,6 @@ def _shapes(rows: int, scale: WeighingScale) -> Iterator[tuple[int, int]]:
 
 def _queries(labels: int, scale: WeighingScale) -> int:
     return sum(matrix.queries for matrix in detecting_matrices(labels, low=scale.low, high=scale.high))
-
-
-def _ask(scale: WeighingScale, block: _QueryBlock, rows: Labels, known: Labels) -> Generator[ScoreQuery, float, Labels]:
-    totals = []
-    for x in range(block.queries):
-        predictions = scale.predictions(rows, block.weights(x))
-        answer = yield ScoreQuery(predictions, known.copy())
-        totals.append(scale.total(answer, predictions))
-    return np.array(totals, dtype=np.int64)
 
 
 def _sign(query: int, subset: int) -> int:

@@ -14,7 +14,7 @@ from tacit.scores.attacks.channel import LossChannel
 from tacit.scores.attacks.design import Labels, QueryDesign, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
-from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices
+from tacit.scores.attacks.weighing import DetectingMatrix, ask_matrix, detecting_matrices, matrix_blocks
 
 __all__ = ["JointDesign", "cheapest_radices", "weigh"]
 
@@ -39,12 +39,9 @@ class JointDesign(QueryDesign):
         known = np.full(self.channel.rows, -1, dtype=np.int64)
         stride = 1
         for scale, radix in self._passes():
-            start = 0
-            for matrix in _matrices(scale, radix):
-                block = rows[start : start + matrix.labels]
+            for matrix, block in matrix_blocks(rows, low=scale.low, high=scale.high, radix=radix):
                 digits = yield from weigh(scale, matrix, block, known)
                 found[block] += stride * digits
-                start += matrix.labels
                 if stride * radix >= self.channel.loss.classes:  # the last digit
                     known[block] = found[block]
             stride *= radix

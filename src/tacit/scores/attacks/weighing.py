@@ -11,7 +11,7 @@ sign this is the recursion [[D, D, I], [D, -D, 0]].
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
@@ -26,7 +26,15 @@ from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weights import TABLE_WEIGHTS, digits_of, most_weights, power_weights, subset_of
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["MOST_QUERIES", "DetectingMatrix", "ask_matrix", "detecting_matrices", "detecting_matrix"]
+__all__ = [
+    "MOST_QUERIES",
+    "DetectingMatrix",
+    "ask_matrix",
+    "ask_totals",
+    "detecting_matrices",
+    "detecting_matrix",
+    "matrix_blocks",
+]
 
 MOST_QUERIES = 4096
 """Queries of one matrix; more labels are split into several."""
@@ -149,15 +157,27 @@ def ask_matrix(
     total
         From an answer and its predictions to the weighted sum of the labels.
     """
-    totals = []
-    for query in range(matrix.queries):
-        predictions = predict(matrix.weights(query))
-        answer = yield ScoreQuery(predictions, known.copy())
-        totals.append(total(answer, predictions))
+    totals = yield from ask_totals(map(matrix.weights, range(matrix.queries)), predict, total, known=known)
     try:
         return matrix.decode(totals)
     except InvalidInput:
         raise InconsistentAnswer from None
+
+
+def ask_totals(
+    weights: Iterable[Entries],
+    predict: Callable[[Entries], Numbers],
+    total: Callable[[float, Numbers], int],
+    *,
+    known: Labels,
+) -> Steps:
+    """Ask a query for each line of weights, as :func:`ask_matrix` does, and return the weighted sums of the labels."""
+    totals = []
+    for line in weights:
+        predictions = predict(line)
+        answer = yield ScoreQuery(predictions, known.copy())
+        totals.append(total(answer, predictions))
+    return np.array(totals, dtype=np.int64)
 
 
 def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) -> DetectingMatrix:
@@ -179,6 +199,14 @@ def detecting_matrices(labels: int, *, low: float, high: float, radix: int = 2) 
         matrix = detecting_matrix(left, low=low, high=high, radix=radix)
         yield from repeat(matrix, left // matrix.labels)
         left %= matrix.labels
+
+
+def matrix_blocks(rows: Labels, *, low: float, high: float, radix: int = 2) -> Iterator[tuple[DetectingMatrix, Labels]]:
+    """Yield the designs that reveal the labels of all rows, each with the rows that it reveals."""
+    start = 0
+    for matrix in detecting_matrices(len(rows), low=low, high=high, radix=radix):
+        yield matrix, rows[start : start + matrix.labels]
+        start += matrix.labels
 
 
 def _largest(size: int, entries: tuple[int, int, int]) -> int:

@@ -66,7 +66,7 @@ class ClampedCrossEntropy(InvertibleLoss):
     limit: float = 100.0
 
     def __post_init__(self) -> None:
-        self._check_binary(use="CrossEntropy")
+        self._check_binary(use="ClippedCrossEntropy")
         if not 0 < self.limit < math.inf:
             raise InvalidInput(f"must be a finite number > 0, got {self.limit!r}", field="limit")
 
