@@ -53,13 +53,13 @@ class NoiseModel:
         return cls(variance=np.zeros_like(v), scale=np.where(v > 0, -1 / np.log(a), 0.0))
 
     def likelihood(self, bags: NDArray[np.int64], distances: Floats) -> Floats:
-        """Return the log likelihood, but for a constant, of noise by these distances in some bags: of each row."""
+        """Return the log likelihood, but for a constant, of noise by these distances in some bags, the last axis."""
         variance, scale = self.variance[bags], self.scale[bags]
         none = (variance == 0) & (scale == 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             gaussian = np.where(variance > 0, -(distances**2) / (2 * variance), 0.0)
             laplace = np.where(scale > 0, -np.abs(distances) / scale, 0.0)
-        return np.asarray(np.where(none & (np.abs(distances) > 0.5), -np.inf, gaussian + laplace).sum(axis=1))
+        return np.asarray(np.where(none & (np.abs(distances) > 0.5), -np.inf, gaussian + laplace).sum(axis=-1))
 
     @property
     def limit(self) -> Floats:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from tacit.bags.attacks.system import collapse
+from tacit.bags.attacks.system import RowCells, collapse
 
 __all__ = ["posterior_of_small_components"]
 
 _ROWS = 40  # of a component; in larger ones the convex reconstruction is as good
 _STATES = 4096  # counts of ones in all cells of a component
-_COMPONENTS = 20_000  # a few seconds; the smallest are taken
+_COMPONENTS = 20_000  # the smallest are taken
+_TOGETHER = 1 << 20  # distances of totals that are weighed at a time
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,37 +26,56 @@ Ints = NDArray[np.int64]
 def posterior_of_small_components(
     membership: csr_array, totals: Floats, *, chance: Floats, likelihood: Callable[[Ints, Floats], Floats]
 ) -> Iterator[tuple[Ints, Floats]]:
-    """Yield the rows of each small component, and the probability that their label is 1.
+    """Yield the rows of small components, and the probability that their label is 1.
 
     Rows of a cell are in the same bags, so the totals depend on the count k_c of ones in each cell alone:
 
     P(k | z) ~ prod_c P(k_c) prod_b P(z_b | sum of k_c in b),   P(y_i = 1 | z) = sum_k P(y_i = 1 | k_c) P(k | z),
 
-    with P(k_c) the law of a sum of independent labels.
+    with P(k_c) the law of a sum of independent labels. Components of the same shape are weighed together.
 
     Parameters
     ----------
     chance
         P(label = 1) of each row without the release.
     likelihood
-        From the numbers of bags and the distances of their totals (states x bags): the log likelihood of each.
+        From the numbers of bags (components x 1 x bags) and the distances of their totals (components x states x bags):
+        the log likelihood of each state.
     """
     cells = collapse(membership)
     rows_of = np.split(np.argsort(cells.of_row, kind="stable"), np.cumsum(cells.sizes)[:-1])
-    incidence = cells.incidence.tocsc()
-    for members in _smallest(cells.incidence, cells.sizes):
-        bags = np.unique(incidence[:, members].indices).astype(np.int64)
-        counts = np.indices(tuple(cells.sizes[members] + 1)).reshape(len(members), -1)
-        laws, given = zip(*(_law_of_count(chance[rows_of[cell]]) for cell in members), strict=True)
-        held = (incidence[:, members][bags].toarray() @ counts).T
-        weight = likelihood(bags, totals[bags] - held)
+    for inside, members, bags in _alike(cells):
+        counts = np.indices(tuple(cells.sizes[members[0]] + 1)).reshape(members.shape[1], -1)
+        rows = [np.stack([rows_of[cell] for cell in column]) for column in members.T]
+        laws, given = zip(*(_law_of_count(chance[of_cell]) for of_cell in rows), strict=True)
+        weight = likelihood(bags[:, None, :], totals[bags][:, None, :] - (inside @ counts).T)
         with np.errstate(divide="ignore"):
-            weight = weight + sum(np.log(law)[count] for law, count in zip(laws, counts, strict=True))
-        if not np.isfinite(weight.max()):  # rows that the prior rules out
-            continue
-        weight = np.exp(weight - weight.max())
-        for cell, count, one in zip(members, counts, given, strict=True):
-            yield rows_of[cell], one @ np.bincount(count, weight / weight.sum(), minlength=one.shape[1])
+            weight = weight + sum(np.log(law)[:, count] for law, count in zip(laws, counts, strict=True))
+        possible = np.isfinite(weight.max(axis=1))  # else the prior rules rows out
+        weight = np.exp(weight[possible] - weight[possible].max(axis=1, keepdims=True))
+        weight /= weight.sum(axis=1, keepdims=True)
+        for of_cell, count, ones in zip(rows, counts, given, strict=True):
+            of_count = weight @ np.eye(ones.shape[2])[count]
+            yield of_cell[possible].ravel(), np.einsum("crk,ck->cr", ones[possible], of_count).ravel()
+
+
+def _alike(cells: RowCells) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Group the small components whose cells have the same sizes and are in the same of their bags.
+
+    Yields the shape (bags x cells), and the cells and bags of each component.
+    """
+    by_cell, shapes = cells.incidence.tocsc(), dict[bytes, list[tuple[Ints, Ints]]]()
+    for members in _smallest(cells.incidence, cells.sizes):
+        held = [by_cell.indices[by_cell.indptr[cell] : by_cell.indptr[cell + 1]] for cell in members]
+        bags, places = np.unique(np.concatenate(held).astype(np.int64), return_inverse=True)
+        shape = np.concatenate([cells.sizes[members], [len(own) for own in held], places])
+        shapes.setdefault(shape.tobytes(), []).append((members, bags))
+    for found in shapes.values():
+        every, in_bags = (np.stack(part) for part in zip(*found, strict=True))
+        inside = cells.incidence[in_bags[0]][:, every[0]].toarray()
+        step = max(1, _TOGETHER // (int(np.prod(cells.sizes[every[0]] + 1)) * in_bags.shape[1]))
+        for start in range(0, len(every), step):
+            yield inside, every[start : start + step], in_bags[start : start + step]
 
 
 def _smallest(incidence: csr_array, sizes: Ints) -> list[Ints]:
@@ -72,13 +92,25 @@ def _smallest(incidence: csr_array, sizes: Ints) -> list[Ints]:
 
 
 def _law_of_count(chance: Floats) -> tuple[Floats, Floats]:
-    """The law of the number of ones among independent labels, and P(label = 1 | that number), labels x counts."""
-    before, after = [np.ones(1)], [np.ones(1)]
-    for one in chance:
-        before.append(np.convolve(before[-1], [1 - one, one]))
-    for one in chance[::-1]:
-        after.append(np.convolve(after[-1], [1 - one, one]))
+    """The law of the number of ones among independent labels, and P(label = 1 | that number), for each component.
+
+    From chances (components x labels); the second is components x labels x counts.
+    """
+    labels = [np.stack([1 - one, one], axis=1) for one in chance.T]
+    before, after = [np.ones((len(chance), 1))], [np.ones((len(chance), 1))]
+    for first, last in zip(labels, labels[::-1], strict=True):
+        before.append(_convolve(before[-1], first))
+        after.append(_convolve(after[-1], last))
     law = before[-1]
-    others = np.stack([np.convolve(a, b) for a, b in zip(before[:-1], after[-2::-1], strict=True)])
-    ones = np.pad(chance[:, None] * others, ((0, 0), (1, 0)))
-    return law, np.divide(ones, law, out=np.zeros_like(ones), where=law > 0)
+    others = np.stack([_convolve(a, b) for a, b in zip(before[:-1], after[-2::-1], strict=True)], axis=1)
+    ones = np.pad(chance[:, :, None] * others, ((0, 0), (0, 0), (1, 0)))
+    return law, np.divide(ones, law[:, None, :], out=np.zeros_like(ones), where=law[:, None, :] > 0)
+
+
+def _convolve(one: Floats, other: Floats) -> Floats:
+    """The convolution of each two lines."""
+    short, long = sorted((one, other), key=lambda law: law.shape[1])
+    result = np.zeros((len(one), one.shape[1] + other.shape[1] - 1))
+    for shift in range(short.shape[1]):
+        result[:, shift : shift + long.shape[1]] += short[:, [shift]] * long
+    return result
