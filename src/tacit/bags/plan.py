@@ -142,7 +142,7 @@ class Plan(BasePlan):
     def _check_person(self) -> None:
         if self.person is not None and self.protected is Unit.RECORD:
             raise InvalidInput(
-                "is for the unit label: for records, rows_per_person must have in the table",
+                "is for the unit label: for records, give rows_per_person, the most rows of one person in the table",
                 field="person",
             )
         if self.person == self.label:

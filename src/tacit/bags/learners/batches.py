@@ -21,7 +21,6 @@ from tacit.bags.partition.bags import read_columns
 from tacit.data import open_table
 from tacit.data.names import check_present
 from tacit.data.rows import read_batches
-from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unfinished import temporary_folder
 
 __all__ = ["EncodedRows", "batches", "encode", "vocabulary"]
@@ -154,10 +153,4 @@ def _check(rows: EncodedRows, partitions: Sequence[Partition], block_rows: int) 
         for i, counts in enumerate(found):
             counts += np.bincount(rows.bags[start : start + block_rows, i] + 1, minlength=len(counts))
     for partition, counts in zip(partitions, found, strict=True):
-        partition.check_counts(counts[1:])
-        if not counts[1:].any():
-            raise InvalidInput(
-                f"must have rows of the partition ({', '.join(partition.columns)}), got none that is in "
-                "any of its bags",
-                field="data",
-            )
+        partition.check_rows(counts[1:])

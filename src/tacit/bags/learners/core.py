@@ -78,13 +78,7 @@ def assign_cells(cells: Sequence[PartCells], partitions: Sequence[Partition], ro
     for source in {one.source for one in cells}:
         bags[source] = partitions[source].assign(rows)
         inside = bags[source][bags[source] >= 0]
-        partitions[source].check_counts(np.bincount(inside, minlength=len(partitions[source])))
-        if not (bags[source] >= 0).any():
-            raise InvalidInput(
-                f"must have rows of the partition ({', '.join(partitions[source].columns)}), got none that "
-                "is in any of its bags",
-                field="data",
-            )
+        partitions[source].check_rows(np.bincount(inside, minlength=len(partitions[source])))
     return np.stack([one.of_bags(bags[one.source]) for one in cells], axis=1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -55,7 +55,6 @@ def choose_sets(
     label: str,
     loss: SemilinearLoss,
     epsilon: float,
-    edges: Mapping[str, Sequence[float]] | None = None,
     noise: TotalsNoise | None = None,
     rng: np.random.Generator,
 ) -> ChosenSets:
@@ -74,13 +73,11 @@ def choose_sets(
     table
         What ``open_table`` takes.
     candidates
-        Feature sets to choose from, such as all pairs of columns.
+        Feature sets to choose from, such as all pairs of columns; a :class:`KeyColumn` cuts a column at edges.
     sets
         How many to choose.
     label, loss
         The private column, and the loss whose T(y) is added up; it must have a declared range.
-    edges
-        Where numeric columns are cut, by column: half-open buckets [a, b).
     epsilon
         The choice's own slice of the budget.
     noise
@@ -94,7 +91,7 @@ def choose_sets(
     McKenna and Sheldon (2020), "Permute-and-flip"; Mallat and Zhang (1993), matching pursuit, for the greedy rounds.
     Proof: docs/proofs/bags.md.
     """
-    options = tuple(as_features(one, edges=edges) for one in candidates)
+    options = tuple(as_features(one) for one in candidates)
     k = check_count(sets, name="sets")
     if k > len(options):
         raise InvalidInput(f"must be at most {len(options)}, the number of candidates, got {k}", field="sets")

@@ -35,7 +35,7 @@ class Partition:
     totals
         The sum of T(y) over each bag, one column for each target of the loss, noisy if there is a guarantee.
     variance
-        The variance of the noise in one total; 0 where totals are exact. After :func:`consistent` the mean over bags.
+        The variance of the noise in one total; 0 where totals are exact. Once made to agree, the mean over bags.
     count_variance
         The variance of the noise in one count; 0 where counts are exact. The bag ``other`` has the noise of all the
         counts that were merged into it.
@@ -121,6 +121,15 @@ class Partition:
             raise InvalidInput(
                 f"must be the rows that the bags were made from: the bag {key} has {int(self.counts[first])} rows, got "
                 f"{int(found[first])}",
+                field="data",
+            )
+
+    def check_rows(self, found: NDArray[np.int64]) -> None:
+        """Raise as :meth:`check_counts` does, or if no row is in any bag: there is nothing to learn from then."""
+        self.check_counts(found)
+        if not found.any():
+            raise InvalidInput(
+                f"must have rows of the partition ({', '.join(self.columns)}), got none that is in any of its bags",
                 field="data",
             )
 

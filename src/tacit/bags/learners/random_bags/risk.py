@@ -1,4 +1,4 @@
-"""The risk of a hypothesis from random bags: the paper's estimator as printed, and one without bias."""
+"""The risk of a hypothesis from random bags, estimated without bias."""
 
 from __future__ import annotations
 
