@@ -32,9 +32,9 @@ from papers.margin_membership.theory import GaussianMixture, PointSource, Sphere
 from papers.margin_membership.theory.orthogonal import BoundedMargin, measure_orthogonality
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
 from tacit.models.attacks.margin import KnownMargin
+from tacit.models.attacks.membership import measure_membership
 from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
 from tacit.models.attacks.span import find_span
-from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.coverage import bound_outputs, effective_dimension, judge_coverage
 from tacit.models.margin.fit import MarginFit, fit_margin

@@ -36,9 +36,9 @@ from tacit.models.attacks.coins import RowCoins
 from tacit.models.attacks.lira import OnlineLira, PooledSpread
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.margin import KnownMargin
+from tacit.models.attacks.membership import measure_membership
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.targets import attack_confidence
-from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.releases.dp_sgd import train_dp_sgd
 from tacit.models.training.early_stop import margin_snapshots, stop_before_ties
 from tacit.privacy.files import write_atomically

@@ -28,11 +28,11 @@ from tacit.models.attacks.confidence import (
 )
 from tacit.models.attacks.lira import LEAST_SD, OfflineLira, OnlineLira, PooledSpread, SpreadPerPoint
 from tacit.models.attacks.loss_threshold import LossThreshold, attack_losses
+from tacit.models.attacks.membership import LargestAdvantage, measure_membership
 from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
 from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_training import train_shadows
 from tacit.models.attacks.targets import attack_confidence, attack_model, gather_targets
-from tacit.models.attacks.targets_leak import LargestAdvantage, measure_membership
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 

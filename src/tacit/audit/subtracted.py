@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from tacit.bags.attacks.fixed import DeterminedLabels
+    from tacit.bags.attacks.determined_labels import DeterminedLabels
     from tacit.bags.releases.release import Release
 
 __all__ = ["determined_together"]
@@ -22,7 +22,7 @@ def determined_together(releases: Sequence[Release], table: pa.Table) -> Determi
     releases
         Releases of bags of the rows of ``table``, in its order.
     """
-    from tacit.bags.attacks.fixed import determined
+    from tacit.bags.attacks.determined_labels import determined
 
     first = releases[0].encoding
     if any(release.asked.person is not None or release.encoding != first for release in releases):

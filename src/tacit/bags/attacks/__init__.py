@@ -2,8 +2,8 @@
 
 from tacit.bags.attacks.canary import audit_canaries
 from tacit.bags.attacks.components import SearchLimits
+from tacit.bags.attacks.determined_labels import DeterminedLabels, determined, labels_from_sums, labels_from_totals
 from tacit.bags.attacks.feature_prior import prior_from_features
-from tacit.bags.attacks.fixed import DeterminedLabels, determined, labels_from_sums, labels_from_totals
 from tacit.bags.attacks.guess import BagGuesses, guess_labels
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.bags.attacks.components import SearchLimits
+from tacit.bags.attacks.determined_labels import DeterminedLabels, determined
 from tacit.bags.attacks.feature_prior import prior_from_features
-from tacit.bags.attacks.fixed import DeterminedLabels, determined
 from tacit.bags.attacks.guess import BagGuesses, guess_labels
 from tacit.bags.methods import AttackMethod, TotalsAttack
 from tacit.bags.releases.release import Release, UsedRows

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tacit.bags.attacks.guess import noise_model
-from tacit.bags.attacks.membership import read_totals
+from tacit.bags.attacks.published_totals import read_totals
 from tacit.bags.attacks.reconstruction import posterior
 from tacit.bags.partition import BagTotals
 from tacit.leak import Leak, PlantedCanaries

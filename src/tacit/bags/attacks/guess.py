@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import poisson
 
-from tacit.bags.attacks.fixed import DeterminedLabels
-from tacit.bags.attacks.membership import PublishedTotals, read_totals
+from tacit.bags.attacks.determined_labels import DeterminedLabels
+from tacit.bags.attacks.published_totals import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
 from tacit.bags.attacks.small_components import posterior_of_small_components
 from tacit.bags.mechanisms.noise import has_laplace_law

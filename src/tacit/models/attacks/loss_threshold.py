@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak import Leak
 from tacit.leak.roc import check_scores
 from tacit.models.attacks.coins import CoinDesign
-from tacit.models.attacks.targets_leak import measure_membership
+from tacit.models.attacks.membership import measure_membership
 
 __all__ = ["LossThreshold", "attack_losses"]
 
@@ -41,7 +41,7 @@ def attack_losses(
     """Call a row a member when the model's loss on it is at or below a threshold, as :class:`LossThreshold` does.
 
     Only the order of losses counts; infinite losses are allowed. ``rng``, ``coins``, ``level`` and ``delta`` are
-    those of :func:`tacit.models.attacks.targets_leak.measure_membership`.
+    those of :func:`tacit.models.attacks.membership.measure_membership`.
     """
     inside = -check_scores(member_losses, name="member_losses")
     outside = -check_scores(nonmember_losses, name="nonmember_losses")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.leak import Leak
+from tacit.models.attacks.membership import measure_membership
 from tacit.models.attacks.outputs import check_apart
-from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.margin.labels import check_points
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats

@@ -13,7 +13,7 @@ from tacit.leak import Leak
 from tacit.models.attacks.coins import CoinDesign
 from tacit.models.attacks.confidence import FLOOR, measure_confidence
 from tacit.models.attacks.loss_threshold import LossThreshold
-from tacit.models.attacks.targets_leak import measure_membership
+from tacit.models.attacks.membership import measure_membership
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MembershipAttack", "MembershipTargets", "attack_confidence", "attack_model", "gather_targets"]
@@ -86,7 +86,7 @@ def attack_model(
     floor
         Least probability; the one that the shadow models were asked with.
     rng, coins, level, delta
-        As in :func:`tacit.models.attacks.targets_leak.measure_membership`.
+        As in :func:`tacit.models.attacks.membership.measure_membership`.
     """
     confidence = measure_confidence(model, targets.X, targets.y, floor=floor)
     return attack_confidence(confidence, targets.member, rng=rng, attack=attack, coins=coins, level=level, delta=delta)

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array, vstack
 
 from tacit.bags.attacks.components import SearchLimits, SolvedSystem, solve
 from tacit.bags.attacks.cycles import are_disjoint, settle
-from tacit.bags.attacks.membership import read_exact
 from tacit.bags.attacks.propagation import nested_differences
+from tacit.bags.attacks.published_totals import read_exact
 from tacit.bags.attacks.row_space import combinations
 from tacit.bags.attacks.system import RowCells, collapse, system_of
 from tacit.bags.partition import BagTotals
