@@ -140,7 +140,7 @@ def synthetic(seed: int, rows: int = 5000) -> Case:
         codes = rng.integers(0, 2, count)
         return rng.normal(size=(count, len(means))) + np.outer(codes, means), codes
 
-    return Case.of(*draw(rows), *draw(10_000), box=FeatureRanges.symmetric(4.0, features=len(means)))
+    return Case.of(*draw(rows), *draw(10_000), box=FeatureRanges(lower=(-4.0,) * len(means), upper=(4.0,) * len(means)))
 
 
 @lru_cache(maxsize=1)

@@ -402,7 +402,7 @@ class TestWholeSteps:
     def test_totals_are_those_of_the_steps(self):
         rng = np.random.default_rng(0)
         values, codes = rng.normal(size=(40_000, 3)), rng.integers(0, 3, 40_000)
-        steps = FeatureRanges.symmetric(1.0, features=3).whole_steps(values)
+        steps = FeatureRanges(lower=(-1.0,) * 3, upper=(1.0,) * 3).whole_steps(values)
         found = ClassMoments.of_members(steps, class_members(codes, classes=3))
         naive = np.array([steps[codes == k].astype(np.int64).sum(axis=0) for k in range(3)])
         assert (found.sums == naive).all()
@@ -411,4 +411,8 @@ class TestWholeSteps:
 
     def test_no_value_leaves_the_box(self):
         values = np.array([[-3e38], [3e38], [1.0]])
-        assert FeatureRanges.symmetric(1e-3, features=1).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]
+        assert FeatureRanges(lower=(-1e-3,) * 1, upper=(1e-3,) * 1).whole_steps(values).ravel().tolist() == [
+            -1024,
+            1024,
+            1024,
+        ]

@@ -124,11 +124,11 @@ def test_the_printed_selection_leaks_and_the_private_one_keeps_its_guarantee():
         return np.argsort(-by_distance(rows, labels))[:1]
 
     def private(rows, labels, rng):
-        moments = ClassMoments.of(FeatureRanges.symmetric(1.0, features=6).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(FeatureRanges(lower=(-1.0,) * 6, upper=(1.0,) * 6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=1.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     def forgetful(rows, labels, rng):  # a tenth of the noise
-        moments = ClassMoments.of(FeatureRanges.symmetric(1.0, features=6).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(FeatureRanges(lower=(-1.0,) * 6, upper=(1.0,) * 6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=10.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     rng = np.random.default_rng(3)

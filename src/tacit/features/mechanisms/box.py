@@ -39,11 +39,6 @@ class FeatureRanges:
             j = int(narrow.argmax())
             raise InvalidInput(f"must be wider, got {self.lower[j]!r} to {self.upper[j]!r}", field="ranges")
 
-    @classmethod
-    def symmetric(cls, bound: float, *, features: int) -> FeatureRanges:
-        """Return [-bound, bound] for every feature."""
-        return cls(lower=(-bound,) * features, upper=(bound,) * features)
-
     @property
     def features(self) -> int:
         """How many features there are."""

@@ -29,8 +29,7 @@ from tacit.privacy.errors import InvalidInput
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["FeatureTable", "Progress"]
-
+__all__ = ["FeatureTable"]
 
 _COUNT = "tacit rows"
 _CELLS = 1 << 25  # of a batch: 256 MiB as float64
