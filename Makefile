@@ -8,7 +8,7 @@ WORKERS ?= auto
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help audit test test-all check installs format docs reference bench constraints wheel clean
+.PHONY: help audit test test-all check installs format docs reference bench mutants constraints wheel clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ docs: $(READY) ## build the documentation into site/
 
 bench: $(READY) ## run every benchmark: a table on the terminal, JSON in benchmarks/results
 	$(BIN)/python -m benchmarks
+
+mutants: $(READY) ## change one thing at a time in what draws, charges, locks, rounds or publishes: do tests notice?
+	$(BIN)/python scripts/mutants.py
 
 constraints: ## pin what is installed now
 	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu//' > constraints.txt

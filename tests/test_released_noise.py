@@ -28,6 +28,7 @@ from tacit.privacy.noise.response import response_matrix
 from tacit.scores.metrics import F1, Accuracy, Auc
 from tacit.scores.metrics.custom import CustomMetric
 from tacit.scores.policies import Laplace
+from tacit.scores.policies.holdout import ReusableHoldout
 from tacit.scores.policies.several import difference_tail
 
 LEVEL = 1e-6
@@ -226,6 +227,7 @@ DRAWN = {
     "labels rr": response,
     "labels prior": with_prior,
     "labels bins": lambda factor, rng: numbers(factor, rng, mechanism="bins"),
+    "labels unbiased": lambda factor, rng: numbers(factor, rng, mechanism="unbiased"),
     "labels staged, first stage": staged_first,
     "labels staged, second stage": staged_second,
     "features labels": label_of_row,
@@ -291,6 +293,21 @@ def test_released_scores_carry_this_noise(name):
     assert p_value(noise, law) > LEVEL
     assert p_value(0 * noise, law) < LEVEL
     assert p_value(noise // 2, law) < LEVEL
+
+
+def test_refreshed_answers_of_a_holdout_have_their_noise():
+    law = DiscreteLaplace(scale=1024)
+
+    def noise(factor):
+        holdout = ReusableHoldout(
+            rows=100, threshold=0.0, scale=0.01 * factor, refreshes=600, rng=np.random.default_rng(5)
+        )
+        answers = [holdout.answer([0.0], np.ones(100)) for _ in range(600)]  # far from the training rows
+        return np.rint((np.array(answers) - 1) * 100 * 1024)
+
+    assert p_value(noise(1.0), law) > LEVEL
+    assert p_value(noise(1.0) // 2, law) < LEVEL
+    assert p_value(noise(1 / 1.4), law) < LEVEL
 
 
 # Choices: what noise on their inputs changes
