@@ -3,6 +3,9 @@
 import json
 from importlib import import_module
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from tacit.cli import main
@@ -80,7 +83,7 @@ LEARN = {
     "bags": "--data visits.csv --test later.csv",
     "features": "--test later.csv",
     "models": "--test later.csv --trust",
-}  # scores is absent: an offer has no scores to learn from
+}  # scores is absent: an offer has no scores to learn from, but answers have
 ATTACK = {
     "labels": "--data visits.csv --truth visits.csv",
     "bags": "--data visits.csv --truth visits.csv",
@@ -119,6 +122,53 @@ def test_protect_learn_attack(hospital, run, surface, cell):  # noqa: F811
         check_learned(surface, cell, run(f"{surface} learn {made['path']} {LEARN[surface]} --seed 0"))
     attack = ATTACK[surface].replace("visits.csv", table)
     assert run(f"{surface} attack {made['path']} {attack} --seed 0")["rate"] >= 0
+
+
+def write_submissions(options):
+    """Write predictions as the metric takes them: of every second row right, and of none."""
+    label = options.split("--label ")[1].split()[0]
+    metric = options.split("--metric ")[-1]  # log_loss, if none is named
+    truth = pa.csv.read_csv("visits.csv")[label].to_numpy(zero_copy_only=False)
+    classes, codes = np.unique(truth, return_inverse=True)
+    for name, right in (("half.csv", np.arange(len(truth)) % 2 == 0), ("none.csv", np.zeros(len(truth), dtype=bool))):
+        if metric.startswith(("accuracy", "f1", "mae", "rmse")):
+            made = {"prediction": np.where(right, truth, truth.min() if metric.endswith("e") else classes[0])}
+        else:
+            chances = np.where(right[:, None], 0.1 + 0.7 * np.eye(len(classes))[codes], 1 / len(classes))
+            chances /= chances.sum(axis=1, keepdims=True)
+            made = {"p": chances[:, 1]} if len(classes) == 2 else dict(zip(classes, chances.T, strict=True))
+        pa.csv.write_csv(pa.table(made), name)
+
+
+NO_BOUND = {  # on the regret of a choice, so that learning refuses
+    **dict.fromkeys(("rare", "f1"), "metric must be a mean over rows"),
+    **dict.fromkeys(("accuracy", "ladder"), "policy must answer submissions one by one"),
+}
+OFFERS_ALONE = {  # whose answers say too little to weigh
+    **dict.fromkeys(("rare", "f1", "ladder"), "attack an offer of them"),
+    **dict.fromkeys(("mae of an amount", "rmse of an amount"), "must be an offer for labels that are numbers"),
+}
+
+
+@pytest.mark.parametrize("cell", CELLS["scores"])
+def test_answers_are_protected_learned_from_and_attacked(hospital, run, capsys, cell):  # noqa: F811
+    def run_or_refuse(command, refusals):
+        if cell not in refusals:
+            return run(command)
+        with pytest.raises(SystemExit, match="2"):
+            main(command.split())
+        assert refusals[cell] in capsys.readouterr().err
+        return None
+
+    options = CELLS["scores"][cell]
+    write_submissions(options)
+    given = "--data half.csv --data none.csv"
+    made = run(f"scores protect visits.csv {options} {given} --seed 0")
+    learned = run_or_refuse(f"scores learn {made['path']} {given} --seed 0", NO_BOUND)
+    if learned is not None and "epsilon none" in options:
+        assert learned["choice"] == "half.csv"
+    attacked = run_or_refuse(f"scores attack {made['path']} {given} --truth visits.csv --seed 0", OFFERS_ALONE)
+    assert attacked is None or attacked["rate"] >= 0
 
 
 METHODS = {  # with a cell to try each on; an offer has no scores to learn from
