@@ -177,8 +177,16 @@ def _by_odds(found: CheckedGuarantee, change: OddsChange, ends: str) -> str:
     if found.measured is ReleaseState.BELOW:
         held = isinstance(found.guarantee, Guarantee)
         return f"{told} at most {high}-fold, {ends}{'' if held else _BARE}."
-    reach = f"{low}-fold to {high}-fold" if change.odds_interval.high < MOST_FOLDS else f"{low}-fold or more"
-    return f"Too few rows to tell: {told[0].lower()}{told[1:].replace(': ', ', so ')} {reach}, {ends}."
+    told = f"{told[0].lower()}{told[1:].replace(': the odds', ', so the odds may')}"
+    return f"Too few rows to tell: {told} {_reach(low, high, change)}, {ends}."
+
+
+def _reach(low: str, high: str, change: OddsChange) -> str:
+    """Say what the change of odds may be; below 1-fold is chance, and says nothing to a reader."""
+    bounded, harmless = change.odds_interval.high < MOST_FOLDS, change.odds_interval.low <= 1
+    if harmless:
+        return f"not at all or up to {high}-fold" if bounded else "not at all or without limit"
+    return f"{low}-fold to {high}-fold" if bounded else f"{low}-fold or more"
 
 
 _ORDER = "; neighbors in the order of the rows reveal labels"

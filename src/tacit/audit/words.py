@@ -159,7 +159,10 @@ def fold_interval(change: OddsChange) -> str:
 
 def change_of_odds(change: OddsChange) -> str:
     """Return by what factor the odds change; at least, where no other row is flagged."""
-    return f"at least {fold(change.odds_interval.low)}-fold" if math.isinf(change.odds) else f"{fold(change.odds)}-fold"
+    if not math.isinf(change.odds):
+        return f"{fold(change.odds)}-fold"
+    low = change.odds_interval.low
+    return f"at least {fold(low)}-fold" if low > 1 else "by any factor"
 
 
 def listed(words: list[str]) -> str:
