@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from tacit.labels.fitting.shares import unfold
+from tacit.labels.fitting.shares import shares_of_outputs, unfold
 
 __all__ = ["LikelihoodRows", "StandardizedFeatures", "likeliest_rates"]
 
@@ -25,6 +25,7 @@ _LEVEL = 0.3  # penalty of the intercepts: many classes under much noise have no
 _BLOCK = 1 << 18  # cells of features that are read together: a processor keeps them for the gradient
 _MOST_COLUMNS = 1000  # beyond, directions cost more than the steps that they save
 _DIRECTION_ROWS = 10  # for each column, of those that directions are found from
+_CHANNEL = 500  # different likelihoods, of rows that went through one channel
 _RATE_ROWS = 5000  # different likelihoods from which rates are found
 
 
@@ -237,11 +238,16 @@ def _of_logits(logits: Array, likelihood: Array, weights: Array) -> tuple[float,
 
 
 def likeliest_rates(likelihood: Array, weights: Array) -> Array:
-    """Return the class shares that make the release likeliest."""
+    """Return the class shares that make the release likeliest; those of several classes mixed with equal ones.
+
+    Under much noise the likeliest shares of many classes are 0 for some by chance, which no coefficient makes good.
+    """
     mark = likelihood @ np.random.default_rng(0).random(likelihood.shape[1])  # equal rows have equal marks
     _, first, place = np.unique(mark, return_index=True, return_inverse=True)
+    even = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
+    if likelihood.shape[1] > 2 and len(first) <= _CHANNEL:
+        return shares_of_outputs(place.ravel(), transition=likelihood[first].T, start=even, weights=weights)
     counts = np.bincount(place.ravel(), weights=weights)
     step = -(-len(first) // _RATE_ROWS)
     kinds, counts = likelihood[first[::step]], counts[::step]
-    even = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
     return np.asarray(unfold(counts[None] / counts.sum(), transition=kinds.T, start=even, steps=1000)[0])

@@ -28,14 +28,16 @@ def likeliest_shares(likelihood: Array, *, start: Array) -> Array:
     return shares_of_outputs(whose.ravel(), transition=kinds.T, start=start)
 
 
-def shares_of_outputs(outputs: Codes, *, transition: Array, start: Array) -> Array:
+def shares_of_outputs(outputs: Codes, *, transition: Array, start: Array, weights: Array | None = None) -> Array:
     """Return :func:`likeliest_shares` of rows that all went through one channel, by what came out."""
     kinds = transition.shape[1]
-    counts = np.bincount(outputs, minlength=kinds).astype(np.float64)
+    each = np.ones(len(outputs)) if weights is None else weights
+    counts = np.bincount(outputs, weights=each, minlength=kinds)
     part = np.random.default_rng(0).permutation(len(outputs)) % _PARTS
-    out = np.stack([np.bincount(outputs[part == number], minlength=kinds) for number in range(_PARTS)])
+    parts = [part == number for number in range(_PARTS)]
+    out = np.stack([np.bincount(outputs[one], weights=each[one], minlength=kinds) for one in parts])
     seen = (counts - out) / np.maximum((counts - out).sum(axis=1, keepdims=True), 1)
-    found = _mixture(np.concatenate([seen, counts[None] / max(1, len(outputs))]), transition, start)
+    found = _mixture(np.concatenate([seen, counts[None] / max(1e-300, counts.sum())]), transition, start)
     rates, started = found[:-1] @ transition, start @ transition
     fits = np.array([(out * np.log(np.maximum((1 - w) * rates + w * started, _TINY))).sum() for w in _WEIGHTS])
     weight = float(softmax(fits) @ _WEIGHTS)
