@@ -69,7 +69,7 @@ class TwinRepresentation(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Regressor(Choice):
-    """For numbers: least squares on the released values."""
+    """For numbers: least squares on released values, as far from their mean as held-out ones support."""
 
     name: ClassVar[str] = "regressor"
     numbers: ClassVar[bool] = True

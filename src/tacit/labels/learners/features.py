@@ -69,7 +69,7 @@ def _is_handed_on(X: Any) -> bool:  # noqa: ANN401
         return True
     values = np.asarray(X, dtype=object) if isinstance(X, list) else X
     kind = getattr(getattr(values, "dtype", None), "kind", "")
-    return kind in "US" or (kind == "O" and any(isinstance(value, str) for value in np.ravel(values)))
+    return kind in ("U", "S") or (kind == "O" and any(isinstance(value, str) for value in np.ravel(values)))
 
 
 def trial_rows(X: Any) -> NDArray[np.int64]:  # noqa: ANN401

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.linear_model import Ridge
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from tacit.labels.fitting.numbers import CalibratedFit, stretch_outputs
 from tacit.labels.learners.classifier import generator_from
+from tacit.labels.learners.features import check_features, takes_gaps, takes_sparse
 from tacit.labels.learners.released import release_of
 from tacit.labels.learners.terms import (
     WEIGHTS,
@@ -22,6 +25,9 @@ from tacit.labels.learners.terms import (
     row_weights,
     without_payment,
 )
+from tacit.labels.mechanisms import Mechanism
+from tacit.labels.mechanisms.bins import RandomizedResponseOnBins
+from tacit.labels.mechanisms.numbers import NumberMechanism
 from tacit.labels.mechanisms.values import LabelValues
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import release_codes, try_out
@@ -31,18 +37,22 @@ from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import read_choice
 
 __all__ = ["LabelPrivateRegressor"]
 
+_SHARE = 0.2  # of epsilon, for the prior
+_ENOUGH = 200.0  # rows times that part of epsilon, from which an estimated prior is better than none
 _BOUNDS = "the least and the largest label are public"
 
 
 class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Randomize the numbers once, in ``fit``, without bias, then train ``estimator`` on what was released.
+    """Randomize the numbers once, in ``fit``, then train ``estimator`` on what was released.
 
-    A label is clipped to ``bounds``, rounded at random to one of two neighboring levels so that its expectation
-    stays, and replaced by the best unbiased epsilon-DP randomizer on the levels. A squared-error learner then has
-    the same minimizer as on the clipped labels.
+    A label is clipped to ``bounds``, and rounded at random to one of two neighboring levels so that its expectation
+    stays. The level is released by randomized response on bins, which has the least squared error of all mechanisms;
+    what it pulls to the mean is undone before the fit (:func:`stretch_outputs`). Predictions go as far from the mean of
+    all as rows that a fit has not seen support, and are that mean, with a warning, where they support nothing.
 
     Unit: one row's label. Not protected: the features, the number of rows, ``sample_weight``, and, where ``bounds`` is
     None, the least and the largest label.
@@ -53,12 +63,17 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         A scikit-learn regressor; default ridge regression.
     epsilon
         > 0.
+    mechanism
+        As in :class:`tacit.labels.Plan`: ``bins`` or ``unbiased``, which needs no prior and adds more noise. Default:
+        ``bins``, with a fifth of epsilon for the estimate of the prior, or, where that would be noise (fewer than 200
+        rows over that part of epsilon), with equal probabilities.
     bounds
-        Public (least, largest) label; None declares those of y public.
+        Public (least, largest) label; None declares those of y public. Tight ones help; with many rows a wide upper
+        bound costs little.
     levels
         Number of equally spaced values that labels are rounded to.
     prior
-        Public probabilities of the levels that the randomizer is best for; None: all equal.
+        Public probabilities of the levels that the mechanism is best for; None: estimated, or equal.
     rows_per_person, payment, random_state
         As in :class:`LabelPrivateClassifier`.
 
@@ -68,10 +83,12 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         The release and its guarantee.
     receipt_
         The ledger's receipt; None if nothing was charged.
+    shrinkage_
+        What the predictions' distance from the mean was multiplied by: 0 predicts the mean.
 
     References
     ----------
-    Badanidiyuru et al. (2023); Ghazi et al. (2022).
+    Ghazi et al. (2022); Badanidiyuru et al. (2023).
 
     Examples
     --------
@@ -91,8 +108,9 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         estimator: Any = None,  # noqa: ANN401
         *,
         epsilon: float = 1.0,
+        mechanism: Any = None,  # noqa: ANN401
         bounds: tuple[float, float] | None = None,
-        levels: int = 5,
+        levels: int = 20,
         prior: Any = None,  # noqa: ANN401
         rows_per_person: int = 1,
         payment: Payment | None = None,
@@ -100,6 +118,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     ) -> None:
         self.estimator = estimator
         self.epsilon = epsilon
+        self.mechanism = mechanism
         self.bounds = bounds
         self.levels = levels
         self.prior = prior
@@ -112,20 +131,27 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         check_choices(estimator=(self.estimator, "fit"))
         release = release_of(y)
         self.receipt_ = None
+        base = self._base()
         if release is None:
-            features, labels = validate_data(self, X, y, y_numeric=True)
+            features, labels = check_features(self, X, y, estimator=base, y_numeric=True)
             weights = row_weights(sample_weight, features)
-            release = self._protect(labels, sample_weight)
+            release = self._protect(np.asarray(labels, dtype=np.float64), sample_weight)
             self.receipt_ = release.receipt
         else:
-            features = validate_data(self, X)
+            features = check_features(self, X, estimator=base)
             weights = row_weights(sample_weight, features)
-        released = _numbers(release, rows=len(features))
-        present = np.isfinite(released)
+        released = _stretched(release, rows=_num_samples(features))
+        present = np.flatnonzero(np.isfinite(released))
         self.release_ = release
         self.guarantee_ = assuming(release.guarantee, *_assumed(sample_weight))
-        extra = {} if weights is None else {"sample_weight": weights[present]}
-        self._model = clone(self._base()).fit(features[present], released[present], **extra)
+        self._model = CalibratedFit.of(
+            base,
+            _safe_indexing(features, present),
+            released[present],
+            None if weights is None else weights[present],
+            rng=np.random.default_rng(0) if self.random_state is None else generator_from(self.random_state),
+        )
+        self.shrinkage_ = self._model.share
         return self
 
     def _protect(self, labels: NDArray[np.float64], sample_weight: ArrayLike | None) -> Release:
@@ -155,19 +181,36 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
                 f"must be two finite numbers, the first below the second, got ({low}, {high})", field="bounds"
             )
         levels = check_count(self.levels, name="levels", least=2)
+        prior = None if self.prior is None else tuple(map(float, self.prior))
+        if self.mechanism is None:
+            mechanism = RandomizedResponseOnBins(share=_SHARE)
+            if prior is None and len(labels) * _SHARE * self.epsilon < _ENOUGH:
+                prior = (1 / levels,) * levels
+        else:
+            mechanism = read_choice(Mechanism, self.mechanism, field="mechanism")
+            if not mechanism.numbers:
+                raise InvalidInput(
+                    f"must release numbers, got {mechanism}; use LabelPrivateClassifier", field="mechanism"
+                )
         return Plan(
             label="y",
             epsilon=self.epsilon,
-            mechanism="unbiased",  # type: ignore[arg-type]
+            mechanism=mechanism,
             values=tuple(np.linspace(float(low), float(high), levels).tolist()),
-            prior=None if self.prior is None else tuple(map(float, self.prior)),
+            prior=prior,
             rows_per_person=self.rows_per_person,
         )
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the fitted estimator's prediction of each row."""
         check_is_fitted(self)
-        return np.asarray(self._model.predict(validate_data(self, X, reset=False)))
+        return self._model.predict(check_features(self, X, estimator=self._base(), reset=False))
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        tags = super().__sklearn_tags__()
+        base = self._base()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = takes_sparse(base), takes_gaps(base)
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         return without_payment(super().__getstate__())
@@ -180,8 +223,8 @@ def _assumed(sample_weight: ArrayLike | None) -> tuple[str, ...]:
     return () if sample_weight is None else (WEIGHTS,)
 
 
-def _numbers(release: Release, *, rows: int) -> NDArray[np.float64]:
-    """The released numbers; NaN where a label is missing."""
+def _stretched(release: Release, *, rows: int) -> NDArray[np.float64]:
+    """The released numbers, their pull to the mean undone; NaN where a label is missing."""
     mechanism = release.asked.mechanism
     if not mechanism.numbers:
         raise InvalidInput(
@@ -189,7 +232,16 @@ def _numbers(release: Release, *, rows: int) -> NDArray[np.float64]:
         )
     if release.rows != rows:
         raise InvalidInput(f"must have one label for each of the {rows} rows of X, got {release.rows}", field="y")
-    return np.asarray(release.labels.to_numpy(), dtype=np.float64)
+    settled, evidence = release.mechanism, release.evidence
+    assert isinstance(settled, NumberMechanism)
+    assert evidence.channel is not None  # numbers go through one
+    stretched = stretch_outputs(
+        settled.outputs,
+        values=np.asarray(evidence.classes, dtype=np.float64),
+        transition=evidence.channel.transition,
+        prior=np.ravel(settled.prior),
+    )
+    return np.where(evidence.present, stretched[evidence.outputs], np.nan)
 
 
 def _round_at_random(

@@ -94,7 +94,7 @@ class LabelMechanism(Choice):
             return self.bind(coding, epsilon=epsilon, prior=prior)
         from tacit.labels.mechanisms.estimate import estimate_prior
 
-        return self.bind(coding, epsilon=rest, prior=estimate_prior(counts, epsilon=first, rng=rng))
+        return self.bind(coding, epsilon=rest, prior=estimate_prior(counts, epsilon=first, rng=rng, clear=self.numbers))
 
     def bind(self, coding: Any, *, epsilon: float, prior: Any) -> Self:  # noqa: ANN401
         """Return the mechanism for these classes or values, with all of epsilon for the labels."""
