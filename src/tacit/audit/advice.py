@@ -9,6 +9,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK, listed, percent
 from tacit.leak import Leak
 from tacit.privacy.plan import Plan
+from tacit.privacy.words import counted
 
 __all__ = ["advise", "tell_leak", "tell_rates"]
 
@@ -23,10 +24,10 @@ def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
     """
     rates = tell_rates(leak)
     if certain := leak.facts.get("determined", 0):
-        rates = f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
+        rates = f"{counted(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
     if made := leak.facts.get("submissions"):
-        days = f" ({_count(math.ceil(made / per_day), 'day')} at {per_day:,} per day)" if per_day else ""
-        return f"After {_count(made, 'submission')}{days} {rates}"
+        days = f" ({counted(math.ceil(made / per_day), 'day')} at {per_day:,} per day)" if per_day else ""
+        return f"After {counted(made, 'submission')}{days} {rates}"
     return rates
 
 
@@ -34,10 +35,6 @@ def tell_rates(leak: Leak) -> str:
     """Return how often the attack is correct, with the release and without it."""
     right = f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}"
     return f"{right}, compared with {percent(leak.baseline)} {leak.baseline_of}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def advise(finding: Finding, plan: Plan) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import sys
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
@@ -24,6 +23,7 @@ from tacit.data.view import TableView, literal, quoted, union_views
 from tacit.data.written import SAMPLE, settle_text, texts_of
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.lazy import is_a
 
 if TYPE_CHECKING:
     import ibis
@@ -115,13 +115,7 @@ def _read_files(files: list[Path], *, folder: Path | None = None) -> TableView:
 
 
 def _is_ibis(source: object) -> TypeGuard[ibis.Table]:
-    return _is_a(source, "ibis", "Table")
-
-
-def _is_a(source: object, module: str, kind: str) -> bool:
-    """Return whether an object is of a package's class, without importing the package."""
-    imported = sys.modules.get(module)
-    return imported is not None and isinstance(source, getattr(imported, kind))
+    return is_a(source, "ibis", "Table")
 
 
 def _name_of(source: object) -> str:
@@ -208,11 +202,11 @@ def _from_memory(source: object, name: str) -> TableView:
 def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchReader:
     if isinstance(source, pa.Table | pa.RecordBatchReader):
         return source
-    if _is_a(source, "pyarrow.dataset", "Dataset"):
+    if is_a(source, "pyarrow.dataset", "Dataset"):
         return _scanned_to_its_end(source)
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if _is_a(source, "pandas", "DataFrame"):
+    if is_a(source, "pandas", "DataFrame"):
         return _from_pandas(source, "the DataFrame")  # type: ignore[arg-type]
     if type(source).__module__.partition(".")[0] == "polars":  # not imported unless the user did
         frame: Any = source.collect() if hasattr(source, "collect") else source

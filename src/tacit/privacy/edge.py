@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.lazy import is_a
 from tacit.privacy.plan import Plan
 
 __all__ = ["SHARED", "Progress", "checked"]
@@ -96,20 +96,14 @@ def _check(name: str, value: object, surface: str) -> None:
         raise InvalidInput(f"must be a tacit.{surface}.Plan, got {_described(value)}", field=name)
     if value is None:
         return
-    if name == "payment" and not _is_a(value, "tacit.privacy.payment", "Payment"):
+    if name == "payment" and not is_a(value, "tacit.privacy.payment", "Payment"):
         raise InvalidInput(f"must be a tacit.privacy.payment.Payment, got {_described(value)}", field=name)
-    if name == "rng" and not _is_a(value, "numpy.random", "Generator"):
+    if name == "rng" and not is_a(value, "numpy.random", "Generator"):
         raise InvalidInput(
             f"must be a generator, such as numpy.random.default_rng(7), got {_described(value)}", field=name
         )
     if name == "progress" and not callable(value):
         raise InvalidInput(f"must be a function of what is done and of all, got {_described(value)}", field=name)
-
-
-def _is_a(value: object, module: str, kind: str) -> bool:
-    """Whoever made such an object has imported its module: who did not need not wait for it."""
-    imported = sys.modules.get(module)
-    return imported is not None and isinstance(value, getattr(imported, kind))
 
 
 def _described(value: object) -> str:

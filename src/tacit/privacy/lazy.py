@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_method", "lazy_names", "surface_names"]
+__all__ = ["is_a", "lazy_method", "lazy_names", "surface_names"]
 
 
 def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
@@ -50,3 +51,9 @@ def lazy_method(module: str, function: str) -> Callable[..., Any]:
 
     call.__doc__ = f"Call ``{function}`` of ``{module}``."
     return call
+
+
+def is_a(value: object, module: str, kind: str) -> bool:
+    """Return whether a value is of a module's class; whoever made such a value has imported the module."""
+    imported = sys.modules.get(module)
+    return imported is not None and isinstance(value, getattr(imported, kind))

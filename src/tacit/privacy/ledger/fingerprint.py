@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.canonical import ColumnDigest, RunningHash, decode
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.lazy import is_a
 
 __all__ = ["arrow_batches", "batches_of", "fingerprint_rows", "fingerprints", "list_column"]
 
@@ -203,7 +203,7 @@ def arrow_batches(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
         return [data]
     if isinstance(data, Generator):  # of batches
         return data
-    if _is_pandas(data, "DataFrame"):
+    if is_a(data, "pandas", "DataFrame"):
         return arrow_batches({i: data.iloc[:, i] for i in range(data.shape[1])})
     if hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema")):
         return pa.RecordBatchReader.from_stream(data)  # type: ignore[no-any-return]
@@ -221,7 +221,7 @@ def _column(values: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
         return values
     if isinstance(values, np.ndarray):
         return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False), from_pandas=True)
-    if hasattr(values, "__arrow_c_stream__") and not _is_pandas(values, "Series"):  # polars
+    if hasattr(values, "__arrow_c_stream__") and not is_a(values, "pandas", "Series"):  # polars
         return pa.chunked_array(values)
     return pa.array(values, from_pandas=True)
 
@@ -229,12 +229,6 @@ def _column(values: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
 def list_column(rows: NDArray[Any]) -> pa.Array:
     """Return an array of any shape as a column with one list of numbers per row."""
     return pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows[0].size)
-
-
-def _is_pandas(data: object, kind: str) -> bool:
-    """Return whether this is a pandas object, without importing pandas: its owner has imported it already."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(data, getattr(pandas, kind))
 
 
 def _without_nan(column: pa.Array) -> pa.Array:
