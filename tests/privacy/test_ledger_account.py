@@ -1,6 +1,7 @@
 """Accounts: sums are exact, in any order, and say what still fits."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -95,3 +96,12 @@ def test_a_budget_for_equal_charges_is_the_least():
     assert account(least, 1e-6, *[label(0.2)] * 50).used <= 1
     assert account(least * 0.998, 1e-6, *[label(0.2)] * 50).used == math.inf
     assert compose([label(0.2)] * 50, delta=1e-6).epsilon < least < 10
+
+
+def test_the_least_budget_accepts_so_many_charges_and_hardly_more():
+    one = Guarantee(unit=Unit.LABEL, epsilon=0.1)
+    assert least_budget(one, charges=100, delta=0.0).epsilon == 10.0
+    least = least_budget(one, charges=100, delta=1e-6)
+    assert PrivacyAccount.of([one] * 100, budget=least).used <= 1
+    assert PrivacyAccount.of([one] * 100, budget=replace(least, epsilon=least.epsilon * 0.998)).used > 1
+    assert PrivacyAccount.of([one] * 102, budget=least).used > 1  # control
