@@ -241,3 +241,12 @@ def test_beliefs_and_labels_must_be_possible():
     for codes in (rare(40, 20) + 1, rare(40, 20) - 1):
         with pytest.raises(InvalidInput, match="truth must be from 0 to 1"):
             odds_changes(even, even, codes, names="ab")
+
+
+@pytest.mark.parametrize("beliefs", [[-1.0, 2.0], [0.0, 0.0], [1.5, 1.5], [np.nan, 0.5]])
+def test_beliefs_that_are_no_probabilities_are_refused(beliefs):
+    """What is clipped would measure no change, and pass a gate."""
+    truth = np.tile([0, 1], 50)
+    for before, after in (([0.5, 0.5], beliefs), (beliefs, [0.5, 0.5])):
+        with pytest.raises(InvalidInput, match="must be probabilities"):
+            odds_changes(before, np.tile(after, (100, 1)), truth, names=["no", "yes"])

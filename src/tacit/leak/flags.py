@@ -23,6 +23,7 @@ _MANY = 10  # numbers above which quartiles are compared
 _ROUNDS = 100
 _HEAVIEST = 20.0  # the largest weight of a row, in mean weights
 _CERTAIN = 1e-12  # beliefs are kept this far from 0 and 1
+_CLOSE = 1e-6  # to a sum of 1
 _DECIMALS = 6  # of a change of log odds: equal changes that are rounded apart would split the rows by their features
 
 
@@ -63,6 +64,10 @@ def odds_changes(
     for name, chances in (("before", prior), ("after", beliefs)):
         if not np.isfinite(chances).all():
             raise InvalidInput("must be probabilities, got NaN or infinity", field=name)
+        if chances.size and not -_CLOSE <= chances.min() <= chances.max() <= 1 + _CLOSE:
+            raise InvalidInput(f"must be probabilities, got {chances.min():.4g} to {chances.max():.4g}", field=name)
+        if (np.abs(chances.sum(axis=1) - 1) > _CLOSE).any():
+            raise InvalidInput("must be probabilities of all classes, which sum to 1 in each row", field=name)
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(names):
         raise InvalidInput(f"must be from 0 to {len(names) - 1}, got {codes.min()} to {codes.max()}", field="truth")
     groups = _groups(np.bincount(codes, minlength=len(names)), names, prior.mean(axis=0))
