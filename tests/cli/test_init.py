@@ -12,6 +12,7 @@ import pytest
 
 from tacit.audit import read_plan
 from tacit.audit.measure import measure
+from tacit.audit.numeric_label import NumericLabel
 from tacit.cli import main
 
 
@@ -213,15 +214,27 @@ def amounts(tmp_path):
     return path
 
 
+@pytest.mark.parametrize("most", [0.0, 7.0, None])
+def test_cuts_of_a_skewed_amount_leave_rows_in_each_class(most):
+    """Whatever most labels are: the largest, one in the middle, or no one value."""
+    amounts = -np.exp(np.random.default_rng(0).normal(5, 3, 600))
+    if most is not None:
+        amounts = np.where(np.arange(600) % 10 == 0, amounts + 2 * most, most)
+    label = NumericLabel.of(pa.chunked_array([pa.array(amounts)]))
+    rows = np.bincount(np.searchsorted(label.cuts, amounts, side="right"), minlength=len(label.cuts) + 1)
+    assert len(rows) == 4
+    assert rows.min() >= 10
+
+
 def test_an_amount_is_planned_as_a_number(run, amounts, capsys):
     assert run("--label", "cost", data=amounts) == 0
-    told = "Treated as an amount: cost, from 100 to 1100, with classes cut at 300, 400, 550, read off the private rows"
+    told = "Treated as an amount: cost, from 100 to 1100, with classes cut at 300, 400, 600, read off the private rows"
     assert told in capsys.readouterr().out
     labels, bags, features, scores, models = (step.plan for step in read_plan(run.out).steps)
     assert (labels.mechanism.name, labels.values[0], labels.values[-1]) == ("bins", 100, 1100)
     assert (bags.totals.name, bags.lower, bags.upper) == ("squared", 100, 1100)
     assert (scores.metric.name, scores.metric.lower, scores.metric.upper) == ("mae", 100, 1100)
-    assert features.cuts == models.cuts == (300, 400, 550)
+    assert features.cuts == models.cuts == (300, 400, 600)
     assert "# treated as an amount; its range and cuts are read off the private rows" in run.out.read_text()
 
 

@@ -71,3 +71,13 @@ def test_refusals(visits, surface, keys, said):
     named = visits.append_column("name", pa.array(["a"] * 300))
     with pytest.raises(InvalidInput, match=said):
         surface.protect(named, plan_of(surface, features=["age"], **keys))
+
+
+def test_a_class_of_one_row_by_cuts_may_be_missing_in_a_half():
+    """Pairs of neighboring amounts need not share a class, so a shadow model may see none of a rare one."""
+    rng = np.random.default_rng(0)
+    members, others = (pa.table({"x": rng.normal(size=60), "cost": np.arange(60.0)}) for _ in range(2))
+    plan = models.Plan(label="cost", mechanism="plain", epsilon=None, ranges={"x": (-3, 3)}, cuts=(30, 59))
+    release = models.protect(members, plan, rng=rng)
+    leak = models.attack(release, truth=members, data=others, method="rmia:models=4,coins=pairs", rng=rng)
+    assert leak.epsilon_lower_bound is not None

@@ -21,7 +21,7 @@ _LEAST_STEPS = 20  # of the grid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericLabel:
-    """The range of a numeric label, the grid that labels are rounded to, and the quartiles on that grid.
+    """The range of a numeric label, the grid that labels are rounded to, and its rounded quartiles.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class NumericLabel:
     --------
     >>> cost = NumericLabel.of(pa.chunked_array([[k**2 / 10 for k in range(100)]]))
     >>> cost.low, cost.high, cost.step, cost.cuts
-    (0, 1000, 50, (50, 250, 550))
+    (0, 1000, 50, (60, 200, 600))
     """
 
     low: float
@@ -71,16 +71,13 @@ class NumericLabel:
         low, high = math.floor(ends[0] / unit), math.ceil(ends[1] / unit)
         finer = next(parts for parts in (1, 2, 5, 10) if (high - low) * parts >= _LEAST_STEPS)
         step = unit / finer
-        inside = _quartiles(known, step, within=(low * finer, high * finer))
-        if not inside:  # most labels are the least one: no loss, no days
-            inside = _quartiles(known[known > known.min()], step, within=(low * finer, high * finer))
         return cls(
             low=_plain(low * unit),
             high=_plain(high * unit),
             least=_plain(min(low, math.floor(every.min() / unit)) * unit),
             most=_plain(max(high, math.ceil(every.max() / unit)) * unit),
             step=_plain(step),
-            cuts=tuple(_plain(place * step) for place in inside or [round((low + high) * finer / 2)]),
+            cuts=_cuts(known, within=ends) or (_plain(round((low + high) * finer / 2) * step),),
             origin=origin,
         )
 
@@ -89,10 +86,19 @@ class NumericLabel:
         return f"from {self.low} to {self.high}, with classes cut at {cuts}, {self.origin}"
 
 
-def _quartiles(labels: NDArray[np.float64], step: float, *, within: tuple[int, int]) -> list[int]:
-    """Return the quartiles as places on the grid, without its ends."""
-    places = {round(quartile / step) for quartile in np.quantile(labels, (0.25, 0.5, 0.75))} if len(labels) else set()
-    return sorted(place for place in places if within[0] < place < within[1])
+def _cuts(labels: NDArray[np.float64], *, within: tuple[float, float]) -> tuple[float, ...]:
+    """Return the quartiles, each rounded to one digit of itself or of their distance, whichever is smaller.
+
+    Where most labels are one value, such as no loss, they are the quartiles of the others.
+    """
+    values, counts = np.unique(labels, return_counts=True)
+    if 2 * counts.max() > len(labels):
+        labels = labels[labels != values[counts.argmax()]]
+    quartiles = np.quantile(labels, (0.25, 0.5, 0.75)) if len(labels) else np.empty(0)
+    wide = float(np.ptp(quartiles)) / 2 if len(labels) else 0.0
+    digits = (10.0 ** math.floor(math.log10(min(abs(cut), wide or abs(cut)))) if cut else 1.0 for cut in quartiles)
+    rounded = {_plain(round(cut / digit) * digit) for cut, digit in zip(quartiles, digits, strict=True)}
+    return tuple(sorted(cut for cut in rounded if within[0] < cut < within[1]))
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:

@@ -21,6 +21,8 @@ class TrainedLikeRelease(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Train on encoded rows and class codes by the mechanism of a plan, given as plain JSON."""
 
     classes_: NDArray[np.int64]
+    knows_classes = True
+    """Its rows need not have all of them."""
     _member: ModelMember
 
     def __init__(self, plan: Mapping[str, Any], classes: int, random_state: int | None = None) -> None:

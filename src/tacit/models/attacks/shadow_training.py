@@ -127,7 +127,7 @@ def _fit_one(
     floor: float,
 ) -> tuple[int, Confidence]:
     missing = np.setdiff1d(y, y[member])
-    if len(missing):
+    if len(missing) and not getattr(estimator, "knows_classes", False):
         raise InvalidInput(
             f"must have many rows of every class, got a half without class {missing[0].item()!r}: drop rare classes",
             field="y",
