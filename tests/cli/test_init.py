@@ -118,7 +118,12 @@ def test_a_comma_in_a_name_is_written_with_a_backslash(run, tmp_path):
 def test_dates_are_suggested_and_lists_are_not(run, tmp_path, capsys):
     data = tmp_path / "odd.parquet"
     when = [datetime(2026, 1, 1) + timedelta(hours=k) for k in range(1200)]
-    table = {"when": when, "vector": [[1.0, 2.0]] * 1200, "a": [k % 97 for k in range(1200)], "y": [0, 1] * 600}
+    table = {
+        "when": when,
+        "vector": [[1.0, 2.0]] * 1200,
+        "a": [k % 97 for k in range(1200)],
+        "y": [k % 7 % 2 for k in range(1200)],
+    }
     pq.write_table(pa.table(table), data)
     assert run("--label", "y", "--surfaces", "labels", data=data) == 0
     assert read_plan(run.out).steps[0].source.features == ("when", "a")
@@ -134,7 +139,7 @@ def test_one_typing_error_does_not_decide_a_range(run, tmp_path, capsys):
     age, income, days = rng.integers(18, 90, 400), np.exp(rng.normal(10, 1, 400)), np.round(rng.gamma(2, 5, 400), 1)
     born = [f"{1930 + k % 80}-05-01" for k in range(400)]
     age[7], born[9], days[3] = 4000, "0202-05-01", 1e9
-    rows = zip(age, income, born, days, ["yes", "no"] * 200, strict=True)
+    rows = zip(age, income, born, days, ["yes", "no", "no"] * 133 + ["no"], strict=True)
     data.write_text("age,income,born,days,ill\n" + "".join(f"{a},{i:.2f},{b},{d},{y}\n" for a, i, b, d, y in rows))
     assert run("--label", "ill", data=data) == 0
     ranges = read_plan(run.out).steps[2].plan.ranges

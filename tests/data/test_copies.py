@@ -88,7 +88,9 @@ def test_init_warns_of_copies(tmp_path, capsys):
         main(["init", str(tmp_path / "people.csv"), "--label", "ill", "--out", str(tmp_path / "t.toml"), "--json"])
     said = capsys.readouterr()
     assert "warning: code tells every label; leave it out" in said.err
-    assert json.loads(said.out)["label"] == "ill"
+    assert json.loads(said.out)["features"] == ["age"]
+    assert json.loads(said.out)["left_out"] == {"code": "it tells every label"}
+    assert 'features = ["age"]' in (tmp_path / "t.toml").read_text()
 
 
 def test_the_rows_of_every_batch_are_looked_at():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,13 @@ from tacit.audit.numeric_label import NumericLabel
 from tacit.audit.source import check_size, source_from_file
 from tacit.audit.suggestions import RowOrder, Suggestions
 from tacit.audit.words import listed
-from tacit.data.copies import copies_of
 from tacit.data.encoder.written_numbers import words_among_numbers
 from tacit.data.spellings import spellings_of
 from tacit.privacy.words import counted
 
 __all__ = ["FirstPlan"]
+
+_COPY = "it tells every label"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +37,8 @@ class FirstPlan:
         How many rows of the table were left out because they have no label.
     usual
         What is suggested for all columns but the label.
+    copies
+        The columns that tell every label, each with how; empty: by its value.
     public
         A public table whose ranges and words the plan declares, and its name.
     """
@@ -47,6 +50,7 @@ class FirstPlan:
     epsilon: float
     without_label: int
     usual: Suggestions
+    copies: Mapping[str, str]
     public: tuple[str, pa.Table] | None = None
 
     def draft(self, data: str, *, file: str) -> str:
@@ -81,7 +85,8 @@ class FirstPlan:
     @property
     def left_out(self) -> dict[str, str]:
         """The columns that are not used, each with the reason."""
-        return {name: why for name, why in self.usual.left_out if name not in self.features}
+        found = {**dict(self.usual.left_out), **dict.fromkeys(self.copies, _COPY)}
+        return {name: why for name, why in found.items() if name not in self.features}
 
     @cached_property
     def mixed(self) -> dict[str, tuple[str, ...]]:
@@ -99,11 +104,6 @@ class FirstPlan:
     def order(self) -> RowOrder:
         """What the order of the rows says about the labels."""
         return RowOrder.of(self.rows, self.label)
-
-    @cached_property
-    def copies(self) -> dict[str, str]:
-        """The columns that tell every label, each with how; empty: by its value."""
-        return copies_of(self.rows, self.label, self.rows.column_names)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything that was decided, as JSON takes it."""

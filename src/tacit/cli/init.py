@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Container
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -36,7 +37,10 @@ def init(
     label: Annotated[str, typer.Option(help="The private column.")] = "",
     features: Annotated[
         str,
-        typer.Option(help="Comma-separated columns an attacker may know. Default: all but ids, names and constants."),
+        typer.Option(
+            help="Comma-separated columns an attacker may know. Default: all but ids, names, constants and columns "
+            "that tell every label."
+        ),
     ] = "",
     public: Annotated[
         str | None,
@@ -87,29 +91,33 @@ def _decide(
     from tacit.audit.first_plan import FirstPlan
     from tacit.audit.suggestions import Suggestions, suggest_label
     from tacit.data import open_table, read_rows
+    from tacit.data.copies import copies_of
     from tacit.data.rows import labelled_rows
 
     every = read_rows(open_table(data))
     label = label or _ask("Which column is private", suggest_label(every), flag="--label")
     rows = labelled_rows(every, label)
     usual = Suggestions(table=rows, features=[name for name in rows.column_names if name != label])
+    copies = copies_of(rows, label, rows.column_names)
     return FirstPlan(
         rows=rows,
         label=label,
-        features=_known_columns(usual, features, label=label),
+        features=_known_columns(usual, features, label=label, copies=copies),
         surfaces=split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES))),
         epsilon=_ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon,
         without_label=every.num_rows - rows.num_rows,
         usual=usual,
+        copies=copies,
         public=None if public is None else (public, read_rows(open_table(public))),
     )
 
 
-def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
-    """Return the columns that an attacker may know: given, answered or suggested."""
+def _known_columns(usual: Suggestions, features: str, *, label: str, copies: Container[str]) -> list[str]:
+    """Return the columns that an attacker may know: given, answered or suggested; without copies of the label."""
     from tacit.privacy.errors import InvalidInput
 
-    known = split_words(features or _ask("Which columns may an attacker know", join_words(usual.features_used)))
+    useful = [name for name in usual.features_used if name not in copies] or usual.features_used
+    known = split_words(features or _ask("Which columns may an attacker know", join_words(useful)))
     if not known:
         raise InvalidInput(
             f"must name a column besides {label!r} that is no id, name or constant; there is none", field="features"

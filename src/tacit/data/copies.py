@@ -36,6 +36,8 @@ def copies_of(table: pa.Table, label: str, columns: Iterable[str]) -> dict[str, 
     >>> copies_of(table, "ill", ["sick", "id", "age"])
     {'sick': '', 'id': 'remainder by 2'}
     """
+    if pa.types.is_nested(table.schema.field(label).type):
+        return {}
     flat = [name for name in columns if name != label and not pa.types.is_nested(table.schema.field(name).type)]
     known = table.filter(pc.is_valid(table[label]))
     labels = known[label].combine_chunks()
