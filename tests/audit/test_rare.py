@@ -1,6 +1,7 @@
 """A label of 12 people among 3,000: what accuracy cannot see, the answer, the page and the gate do."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,8 @@ import pytest
 from tacit.audit import AuditPlan, ReleaseState, RunLimits, faults, run_audit
 from tacit.audit.source import AuditedTable
 from tacit.cli import main
+from tacit.leak import OddsChange
+from tacit.privacy import Guarantee, Unit
 
 
 def people(rows, ill):
@@ -86,3 +89,15 @@ def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
     assert told.protected <= told.unprotected
     assert not told.worthless
     assert drowned.protected < told.protected
+
+
+@pytest.mark.parametrize(("found", "state"), [(18, ReleaseState.UNKNOWN), (10, ReleaseState.GUARANTEED)])
+def test_no_yes_by_a_guarantee_that_the_measured_change_exceeds(finding, found, state):
+    """Rows that resemble each other reveal labels, which no guarantee for one label limits."""
+    guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    change = OddsChange.from_counts("yes", found=found, rows=20, mistaken=60, others=600, share=0.03, level=0.95)
+    leak = replace(finding(guarantee, [1, 0], [1, 0]).leak, changes=(change,))
+    made = finding(guarantee, [1, 0], [1, 0], leak=leak)
+    assert made.state is state
+    assert made.beyond_guarantee == ("rows that resemble each other reveal more" in made.reason)
+    assert made.beyond_guarantee == (state is ReleaseState.UNKNOWN)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tacit.audit.answer import ODDS_LIMIT, Permission, ReleaseState, most_exposed, state_of
+from tacit.audit.answer import ODDS_LIMIT, Permission, ReleaseState, for_one_label, most_exposed, state_of
 from tacit.audit.words import MOST_FOLDS, fold, in_odds, percent, proved, span
 from tacit.leak import Leak, OddsChange
 from tacit.leak.stored_result import StoredResult
@@ -78,6 +78,17 @@ class CheckedGuarantee(StoredResult):
         return str(self.leak.facts.get("same_value_of", ""))
 
     @property
+    def beyond_guarantee(self) -> bool:
+        """Whether a change of odds is surely larger than the guarantee for one label allows if the others are fixed."""
+        held = for_one_label(self.guarantee)
+        if held is None or held.epsilon >= math.log(self.limit):
+            return False
+        return any(
+            change.flagged_interval.low > math.exp(held.epsilon) * change.falsely_flagged_interval.high + held.delta
+            for change in self.exposures
+        )
+
+    @property
     def measured(self) -> ReleaseState:
         """What the attack and the guarantee decide."""
         if self.broken:
@@ -87,7 +98,7 @@ class CheckedGuarantee(StoredResult):
         state = ReleaseState.ABOVE if self.proved_above else self.by_odds
         if self.doubt and state.answer is not Permission.NO:
             return ReleaseState.DOUBTFUL
-        related = self.follows_order or self.shared_by
+        related = self.follows_order or self.shared_by or self.beyond_guarantee
         return ReleaseState.UNKNOWN if related and state is ReleaseState.GUARANTEED else state
 
     @property
@@ -150,8 +161,7 @@ def explain(found: CheckedGuarantee) -> str:
         return _by_bound(found)
     if found.measured is ReleaseState.DOUBTFUL:
         return f"{found.doubt[0].upper()}{found.doubt[1:]}."
-    shared = f"; rows of the same value of {found.shared_by} reveal each other's labels" if found.shared_by else ""
-    ends = f"and the limit is {found.limit:g}-fold{_ORDER if found.follows_order else ''}{shared}"
+    ends = f"and the limit is {found.limit:g}-fold{_related(found)}"
     if found.measured is ReleaseState.GUARANTEED:
         allowed = f"{found.guarantee} allows the odds to change {in_odds(found.guarantee)}"
         return f"By guarantee: {allowed}, {ends}; there are too few rows to check it."
@@ -190,7 +200,17 @@ def _reach(low: str, high: str, change: OddsChange) -> str:
 
 
 _ORDER = "; neighbors in the order of the rows reveal labels"
+_BEYOND = (
+    "; rows that resemble each other reveal more than the guarantee allows for one label when the others are fixed"
+)
 _BARE = "; nothing is guaranteed, so a better attack may find more"
+
+
+def _related(found: CheckedGuarantee) -> str:
+    """Say why the guarantee for one label does not limit what was measured; empty where it does."""
+    shared = f"; rows of the same value of {found.shared_by} reveal each other's labels" if found.shared_by else ""
+    known = f"{_ORDER if found.follows_order else ''}{shared}"
+    return known or (_BEYOND if found.beyond_guarantee else "")
 
 
 def _suspicion(change: OddsChange, suspected: str) -> str:
