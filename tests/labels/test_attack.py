@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.labels import Plan, attack, protect
+from tacit.labels.attacks.order import with_order
 from tacit.privacy import InvalidInput
 
 RNG = np.random.default_rng
@@ -114,3 +115,16 @@ def test_a_prior_from_features_that_is_not_sure_enough_is_not_taken_for_order():
         release = protect(table, Plan(label="ill", epsilon=1, features="all"), rng=rng)
         found += "with_order" in attack(release, rng=rng).facts
     assert found == 0
+
+
+def test_a_prior_that_suspects_too_many_rows_is_not_taken_for_order():
+    """Few rows have a neighbor of a rare class, so what is near them lowers every suspicion: in any order of rows."""
+    found = 0
+    for seed in range(20):
+        rng = RNG(seed)
+        ill = rng.permutation(3000) < 20
+        table = pa.table({"ill": np.where(ill, "yes", "no")})
+        release = protect(table, Plan(label="ill", epsilon=8), rng=rng)
+        suspicion = np.where(ill, 1 - 1e-6, np.where(rng.random(3000) < 0.01, 0.9, 1e-6))
+        found += with_order(release.evidence, np.column_stack([1 - suspicion, suspicion])) is not None
+    assert found <= 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ _REACHES = (3, 6, 12, 25, 50, 100, 200, 400, 1000, 3000)  # rows to either side
 _LEAST_SHARE = 1e-3  # of a class nearby: an estimate of none is no proof
 CHANCE = 8.0
 """Nats that the best of several ways to look may gain by chance."""
+_SCRAMBLED = 19  # orders without information, which must not gain as much
+_ROWS_SCRAMBLED = 400_000  # in all of these, but in one at least
 
 
 def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
@@ -26,7 +29,8 @@ def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
 
     The class shares near a row are a weighted mean of unbiased estimates of its neighbors' labels, the row's own left
     out. How far a neighbor counts is chosen by the likelihood of the released labels, each under shares that it had no
-    part in, and the same likelihood decides whether the order reveals more than ``prior`` does.
+    part in, and the same likelihood decides whether the order reveals more than ``prior`` does: more than what it gains
+    from calibration alone, and from the shares near other rows, which correct a prior that is wrong for all of them.
     """
     unbiased, present = evidence.unbiased, evidence.present
     if unbiased is None or not present.any():
@@ -36,16 +40,26 @@ def with_order(evidence: ReleasedEvidence, prior: Array) -> Array | None:
     overall = np.maximum(estimates.mean(axis=0), _LEAST_SHARE)
     near = max(
         (
-            _scaled(common * _shares(estimates, reach, overall, sums=sums) / overall)
+            _shares(estimates, reach, overall, sums=sums) / overall
             for reach in _REACHES
             for sums in (_window_sums, _fading_sums)
         ),
-        key=lambda shares: log_likelihood((shares + common) / 2, known),
+        key=lambda change: log_likelihood((_scaled(common * change) + common) / 2, known),
     )
-    rows[present] = weigh(near, common=common, likelihood=known)
-    without = weigh(common, common=common, likelihood=known)  # what calibration alone gains is not the order's
-    gain = log_likelihood(rows[present], known) - log_likelihood(without, known)
-    return rows if gain > CHANCE else None
+    rows[present] = weigh(_scaled(common * near), common=common, likelihood=known)
+    needed = log_likelihood(rows[present], known) - CHANCE
+
+    def explains(change: Array) -> bool:
+        return log_likelihood(weigh(_scaled(common * change), common=common, likelihood=known), known) >= needed
+
+    without = chain([np.ones_like(near)], (near[order] for order in _scrambled(len(near))))
+    return None if any(map(explains, without)) else rows
+
+
+def _scrambled(rows: int) -> Iterator[NDArray[np.int64]]:
+    """Yield orders of the rows in which hardly any row keeps its neighbors."""
+    rng = np.random.default_rng(rows)  # the same ones every time
+    return (rng.permutation(rows) for _ in range(min(_SCRAMBLED, max(1, _ROWS_SCRAMBLED // rows))))
 
 
 def _shares(estimates: Array, reach: int, overall: Array, *, sums: Callable[[Array, int], Array]) -> Array:
