@@ -13,6 +13,9 @@ from tacit.leak.stored_result import StoredResult
 __all__ = ["LeakVerdict", "OddsChange", "compare_odds"]
 
 
+_VAST = 1e6  # the end of an interval beyond which it says no more than none
+
+
 class LeakVerdict(StrEnum):
     """How a leak compares with a limit; only ``BELOW`` passes."""
 
@@ -138,8 +141,9 @@ class OddsChange(StoredResult):
     def _fold(self) -> str:
         low, high = self.odds_interval.low, self.odds_interval.high
         if math.isinf(self.odds):
-            return f"at least {low:,.3g}-fold"
-        return f"{self.odds:,.3g}-fold ({low:,.3g} to {'infinity' if math.isinf(high) else f'{high:,.3g}'})"
+            return f"at least {_written(low)}-fold"
+        reach = f"{_written(low)} or more" if high >= _VAST else f"{_written(low)} to {_written(high)}"
+        return f"{_written(self.odds)}-fold ({reach})"
 
 
 def compare_odds(changes: Sequence[OddsChange], *, limit: float) -> LeakVerdict:
@@ -159,6 +163,10 @@ def _ratio(found: float, mistaken: float) -> float:
 
 def _after(share: float, odds: float) -> float:
     return 1.0 if math.isinf(odds) else share * odds / (1 - share + share * odds)
+
+
+def _written(odds: float) -> str:
+    return f"{odds:,.3g}" if odds < 1000 or odds >= _VAST else f"{odds:,.0f}"
 
 
 def _percent(value: float) -> str:
