@@ -13,8 +13,8 @@ import pytest
 
 from tacit.data import Encoder
 from tacit.models import Plan, Release
+from tacit.models.layers import LinearLayers
 from tacit.models.network import TwoLayerReLU
-from tacit.models.releases.layers import LinearLayers
 from tacit.models.releases.members import EstimatorMember, SafetensorsMember
 from tacit.models.releases.onnx_graph import read_graph
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "TrainingPoints"]
+__all__ = ["Floats", "TrainingPoints", "row_keys"]
 
 Floats = NDArray[np.float64]
 
@@ -25,3 +25,8 @@ class TrainingPoints:
     def signs(self) -> Floats:
         """The classes of two as -1 and +1; the second is +1."""
         return np.where(self.codes == 1, 1.0, -1.0)
+
+
+def row_keys(rows: Floats) -> list[bytes]:
+    """Return what is the same for equal rows; -0.0 equals 0.0."""
+    return [row.tobytes() for row in rows + 0.0]

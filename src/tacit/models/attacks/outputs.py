@@ -12,7 +12,7 @@ from tacit.leak import FixedThreshold, Leak, ThresholdRule, leak_from_scores
 from tacit.models.attacks.margin import KnownMargin, check_outputs
 from tacit.models.margin.coverage import MarginCoverage, judge_coverage
 from tacit.models.margin.labels import check_points
-from tacit.models.points import Floats
+from tacit.models.points import Floats, row_keys
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
@@ -108,8 +108,7 @@ def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Floats, Floa
         raise InvalidInput(
             f"members and nonmembers must have the same columns, got {inside.shape[1]} and {outside.shape[1]}"
         )
-    # + 0.0 makes -0.0 equal 0.0
-    shared = len({row.tobytes() for row in inside + 0.0} & {row.tobytes() for row in outside + 0.0})
+    shared = len({*row_keys(inside)} & {*row_keys(outside)})
     if shared:
         raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
     return inside, outside

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.data import Encoder
 from tacit.data.classes import Classes
 from tacit.models.attacks.confidence import confidence_from_logits
-from tacit.models.points import Floats
+from tacit.models.points import Floats, row_keys
 from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
@@ -115,8 +115,8 @@ def _answers(release: Release, rows: pa.Table, other: pa.Table, *, classes: int)
 
 def _not_shared(inside: Floats, outside: Floats) -> NDArray[np.bool_]:
     """Return which rows outside have no equal inside."""
-    known = {row.tobytes() for row in inside + 0.0}  # + 0.0 makes -0.0 equal 0.0
-    kept = np.array([row.tobytes() not in known for row in outside + 0.0], dtype=bool)
+    known = {*row_keys(inside)}
+    kept = np.array([key not in known for key in row_keys(outside)], dtype=bool)
     if not kept.any():
         raise InvalidInput(f"must not share rows with truth, got {len(outside)} in both", field="data")
     return kept

@@ -14,6 +14,7 @@ from tacit.models.attacks.coins import CoinDesign
 from tacit.models.attacks.confidence import FLOOR, measure_confidence
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.membership import measure_membership
+from tacit.models.points import row_keys
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MembershipAttack", "MembershipTargets", "attack_confidence", "attack_model", "gather_targets"]
@@ -137,5 +138,5 @@ def _rows(X: NDArray[Any] | pd.DataFrame, y: NDArray[Any]) -> set[tuple[Any, Any
     if isinstance(X, pd.DataFrame):
         plain = X.astype(object).where(X.notna(), None)  # a missing value equals a missing value
         return set(zip(plain.itertuples(index=False, name=None), y.tolist(), strict=True))
-    flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64) + 0.0  # -0.0 is 0.0
-    return {(row.tobytes(), label) for row, label in zip(flat, y.tolist(), strict=True)}
+    keys = row_keys(np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64))
+    return set(zip(keys, y.tolist(), strict=True))

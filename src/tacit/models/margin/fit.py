@@ -14,6 +14,7 @@ from tacit.models.margin.labels import check_points, signs_of
 from tacit.models.margin.polish import polish_network
 from tacit.models.margin.train import initial_network, train
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import row_keys
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDA
     signs = signs_of(y, rows=len(rows))
     if len(np.unique(signs)) < 2:
         raise InvalidInput("must have two values, got 1: a margin is between two classes", field="y")
-    keys = [row.tobytes() for row in rows + 0.0]  # + 0.0 makes -0.0 equal 0.0
+    keys = row_keys(rows)
     positive = {key: place for place, key in enumerate(keys) if signs[place] > 0}
     clashes = [(place, positive[key]) for place, key in enumerate(keys) if signs[place] < 0 and key in positive]
     if clashes:

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 
+from tacit.models.layers import LinearLayers, ModelState
 from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
-from tacit.models.releases.layers import LinearLayers, ModelState
 from tacit.privacy.bounded_json import parse_json
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.releases.members import Facts, ReleaseMember, Seal

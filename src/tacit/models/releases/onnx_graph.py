@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.releases.layers import LinearLayers, ModelState
+from tacit.models.layers import LinearLayers, ModelState
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.extras import load_extra
 from tacit.privacy.folders import KEY

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.models.releases.layers import ModelState
+from tacit.models.layers import ModelState
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.extras import load_extra
 from tacit.privacy.folders import KEY

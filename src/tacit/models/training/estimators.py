@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tacit.models.layers import LinearLayers
 from tacit.models.trained import EstimatorName, TrainedModel
 
 __all__ = ["fit_estimator"]
@@ -30,10 +31,7 @@ def fit_estimator(
     layers = _layers(estimator, features=X.shape[1])
     if classes != len(estimator.classes_):
         layers[-1] = _spread(*layers[-1], estimator.classes_, classes)
-    state: dict[str, NDArray[np.float64]] = {}
-    for place, (weight, bias) in enumerate(layers):
-        state |= {f"{2 * place}.weight": np.ascontiguousarray(weight), f"{2 * place}.bias": np.ascontiguousarray(bias)}
-    return TrainedModel(state=state)
+    return TrainedModel(state=LinearLayers(tuple(layers)).state)
 
 
 def _make(name: str, *, seed: int) -> Any:  # noqa: ANN401
