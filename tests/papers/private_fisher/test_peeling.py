@@ -23,7 +23,7 @@ def _permute_and_flip_law(scores, rate):
 
 
 def test_peeling_draws_permute_and_flip():
-    scores, runs = np.array([0, 700, 1025]), 20_000
+    scores, runs = np.array([0, 700, 1025]), 8_000
     rng = np.random.default_rng(1)
     drawn = [peel(scores, keep=1, sensitivity=1025, epsilon=2.0, rng=rng)[0] for _ in range(runs)]
     seen = np.bincount(drawn, minlength=3) / runs

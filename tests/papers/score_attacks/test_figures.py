@@ -59,7 +59,7 @@ def test_resumed_run_equals_an_unbroken_one(script, tmp_path, monkeypatch):
         calls.append(task)
         if len(calls) == 4:
             raise KeyboardInterrupt
-        return real(task, sets=sets)
+        return real(task, sets=sets // 10)
 
     monkeypatch.setattr(script, "run_task", interrupted)
     with pytest.raises(KeyboardInterrupt):
