@@ -16,6 +16,7 @@ from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.infer import AttackProgress, AttackStopped, infer_labels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
+from tacit.scores.attacks.posterior import label_chances
 from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attacks.view import CompetitionView
 from tacit.scores.metrics import Metric
@@ -207,14 +208,8 @@ def read_one_by_one(
 def _weigh(
     host: CompetitionView, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
 ) -> AttackResult:
-    classes = prior.shape[1]
-
-    def chances(beliefs: Floats) -> Floats:
-        unscored = beliefs[:, classes:].sum(axis=1, keepdims=True)  # there the features alone speak
-        return np.asarray(beliefs[:, :classes] + prior * unscored)
-
     def look(made: int, beliefs: Floats) -> None:
-        tell(made, submissions, chances(beliefs).argmax(axis=1))
+        tell(made, submissions, label_chances(beliefs, prior).argmax(axis=1))
 
     if host.policy.improvement is not None:
         step = host.policy.improvement * host.scored * host.menu.span
@@ -233,6 +228,6 @@ def _weigh(
             progress=look,
         )
         name = "Bayes' rule over all scores"
-    split = beliefs if beliefs.shape[1] > classes else None
-    after = chances(beliefs)
+    split = beliefs if host.menu.unscored else None
+    after = label_chances(beliefs, prior)
     return AttackResult(labels=after.argmax(axis=1), submissions=host.made, attack=name, after=after, beliefs=split)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.words import counted
 from tacit.scores.attacks.competition import AttackResult
-from tacit.scores.attacks.posterior import ScoreReading, label_posterior
+from tacit.scores.attacks.posterior import ScoreReading, label_chances, label_posterior, with_unscored
 from tacit.scores.releases.release import Release
 
 __all__ = ["posterior_of_answers"]
@@ -40,14 +40,8 @@ def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior:
     choices = places.reshape(len(submissions), rows)
     losses = _losses(release, menu, classes)
     readings, scored = _readings(release, choices), release.rows / rows
-    if scored < 1:  # one more "label": the row is not scored, and costs nothing
-        open_prior = np.concatenate([prior * scored, np.full((rows, 1), 1 - scored)], axis=1)
-        beliefs = label_posterior(
-            readings, open_prior, losses=np.concatenate([losses, np.zeros((len(losses), 1))], axis=1)
-        )
-        after = beliefs[:, :classes] + prior * beliefs[:, classes:]
-    else:
-        after = label_posterior(readings, prior, losses=losses)
+    known, losses = with_unscored(prior, losses, share=scored) if scored < 1 else (prior, losses)
+    after = label_chances(label_posterior(readings, known, losses=losses), prior)
     return AttackResult(
         labels=after.argmax(axis=1), submissions=len(submissions), attack="Bayes' rule over all answers", after=after
     )

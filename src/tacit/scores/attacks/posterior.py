@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.enumeration import enumerated_posterior
 
-__all__ = ["ScoreReading", "label_posterior"]
+__all__ = ["ScoreReading", "label_chances", "label_posterior", "with_unscored"]
 
 _LEAST = 1e-6  # a model that is sure may be wrong
 _NARROW = 1e-3  # an interval has to be this wide, in the units of the losses, for stable moments
@@ -87,6 +87,24 @@ def label_posterior(
         return np.asarray(beliefs)
     exact = None if floating else enumerated_posterior(readings, beliefs, table)
     return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on() if exact is None else exact
+
+
+def with_unscored(prior: Floats, losses: Floats, *, share: float) -> tuple[Floats, Floats]:
+    """Return prior and losses with one more "label", last: the row is not scored, and no prediction of it counts.
+
+    Parameters
+    ----------
+    share
+        Of the rows that are scored; which these are is not known.
+    """
+    unscored = np.full((len(prior), 1), 1 - share)
+    return np.concatenate([prior * share, unscored], axis=1), np.pad(losses, ((0, 0), (0, 1)))
+
+
+def label_chances(beliefs: Floats, prior: Floats) -> Floats:
+    """Return the chance of each label: of rows that are not scored the features alone speak."""
+    classes = prior.shape[1]
+    return np.asarray(beliefs[:, :classes] + prior * beliefs[:, classes:].sum(axis=1, keepdims=True))
 
 
 class _ReadingMatrices:

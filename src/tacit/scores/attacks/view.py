@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.scores.attacks.channel import revealed_by
-from tacit.scores.attacks.posterior import ScoreReading, label_posterior
+from tacit.scores.attacks.posterior import ScoreReading, label_posterior, with_unscored
 from tacit.scores.attacks.reconstruct import CandidatePredictions
 from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
@@ -43,9 +43,7 @@ class CompetitionView:
         classes = self.prior.shape[1]
         self.predictions, table, neutral = candidate_predictions(self.metric, classes)
         if self.share < 1:
-            # one more "label": the row is not scored, and nothing said about it counts
-            table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
-            self.prior = np.concatenate([self.prior * self.share, np.full((self.rows, 1), 1 - self.share)], axis=1)
+            self.prior, table = with_unscored(self.prior, table, share=self.share)
         self.menu = CandidatePredictions(losses=table, neutral=neutral, unscored=table.shape[1] > classes)
 
     @property
