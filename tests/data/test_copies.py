@@ -76,6 +76,7 @@ def test_the_owner_is_warned_and_the_file_says_nothing(tmp_path, capsys):
     said = capsys.readouterr()
     assert end.value.code == 0
     assert "warning: visit is released and tells every label, by its remainder by 2, at any epsilon" in said.err
+    assert said.err.count("warning: visit") == 1
     assert "warning: age" not in said.err
     assert "tells every label" not in said.out
     assert "remainder" not in said.out

@@ -88,8 +88,6 @@ def print_release(release: Release, to: Destination, *, as_json: bool) -> None:
         to.say(lines, what="The release")
     for line in getattr(release, "warnings", list)():
         typer.echo(f"warning: {line}", err=True)
-    for line in getattr(release, "warnings", list)():
-        typer.echo(f"warning: {line}", err=True)
     if release.seeded:
         typer.echo("warning: seeded, so anyone who knows the seed can remove the noise; never publish it", err=True)
 
