@@ -99,9 +99,11 @@ def test_held_out_released_numbers_judge_without_bias():
 def test_rows_without_a_label_neither_train_nor_judge():
     table = visits()
     some = pa.array([None if i % 3 == 0 else label for i, label in enumerate(table["ill"].to_pylist())])
-    release = released(table.set_column(3, "ill", some), missing="public")
+    gaps = table.set_column(3, "ill", some)
+    release = released(gaps, missing="public")
     report = learn(release, rng=RNG(0)).report_
     assert report.rows + report.performance.rows == 2000
+    assert learn(release, test=gaps, rng=RNG(0)).report_.performance.rows == 2000
 
 
 def test_the_private_column_and_the_person_are_never_features():

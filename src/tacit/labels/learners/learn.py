@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
+from tacit.data.rows import labelled_rows
 from tacit.labels.learners.released import take_rows
 from tacit.labels.methods import LearnMethod, Regressor, ReleasedLikelihood
 from tacit.labels.releases.matching import feature_names, rows_of
@@ -130,6 +131,8 @@ class _JudgingRows:
         encoder.check(table.columns, field="test")
         check_present(label, table.columns, argument="test's label")
         rows = read_rows(table, columns=[*encoder.columns(), label])
+        if release.asked.missing == "public":
+            rows = labelled_rows(rows, label)
         y = label_column(rows, label, least_classes=1)
         numbers = release.asked.mechanism.numbers
         truth = y[:, None] if numbers else _one_hot(y, release.evidence.classes)
