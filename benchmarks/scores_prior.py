@@ -29,7 +29,7 @@ from benchmarks.cells import fill_cells, parse_options, write_table
 from benchmarks.data_sets import adult, criteo
 from tacit.data import Dataset, Encoder, satellite, titanic
 from tacit.leak.prior import feature_prior, temper_prior
-from tacit.scores.attacks import attack_competition, attack_final_score
+from tacit.scores.attacks import attack_competition, attack_final_scores
 from tacit.scores.metrics import Accuracy, LogLoss, Metric
 from tacit.scores.policies import Laplace, Policy
 from tacit.server import CompetitionPlan, Rules
@@ -156,8 +156,8 @@ def attack(target: Target, prior: NDArray[np.float64], *, policy: str, submissio
         rng=attacker,
     )
     if split:
-        found = attack_final_score(
-            submit_last,
+        found = attack_final_scores(
+            lambda predictions: [submit_last(one) for one in predictions],
             target.metric,
             rules.final_policy,
             private_fraction=1 - share,

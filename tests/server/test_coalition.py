@@ -7,9 +7,12 @@ import pytest
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Accuracy, Auc, LogLoss
-from tacit.scores.policies import Exact, Rounded
+from tacit.scores.policies import Exact, Laplace, Rounded
 from tacit.server import CompetitionPlan, CompetitionTerms, Rules
+from tacit.server.app import running
 from tacit.server.coalition import answers_within, points_gained
+from tacit.server.replay import replay_attack
+from tests.server.rules import rules_of
 
 ROWS, TEAMS = 600, 4
 TRUTH = np.random.default_rng(1).integers(0, 2, ROWS)
@@ -133,3 +136,28 @@ class TestShared:
     def test_a_rarer_class_is_refused(self, sqlite_engine):
         with pytest.raises(InvalidInput, match="a smaller one gives fewer answers"):
             create(sqlite_engine, rarest=0.5)
+
+
+class TestTheReplay:
+    """All teams that may join, over HTTP, against the labels of coins, of which features tell nothing."""
+
+    def attack(self, engine, **given):
+        coins = np.full((ROWS, 2), 0.5)
+        return replay_attack(engine, "coins", serving=running, prior=coins, rng=np.random.default_rng(0), **given)
+
+    def test_teams_that_share_answers_stay_within_their_points(self, sqlite_engine):
+        create(sqlite_engine)
+        found = self.attack(sqlite_engine, teams=TEAMS)
+        assert found.submissions == 2 * TEAMS
+        assert found.attack.endswith("and over the final ones")
+        assert abs(100 * (2 * found.recovered - 1)) <= 11 + 8, "10 points, and two deviations of 600 coins"
+
+    def test_teams_without_a_limit_learn_more_together(self, sqlite_engine):
+        """The control: the same attack on teams of 30 noisy scores each."""
+        rules = rules_of(policy=Laplace(epsilon=2.0), submissions=30, per_day=None, public_fraction=0.5, teams=10)
+        terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
+        sqlite_engine.create_competition(terms, features=FEATURES, labels=LABELS)
+        alone, together = (self.attack(sqlite_engine, teams=teams) for teams in (1, 10))
+        assert together.submissions == 300
+        assert together.recovered > alone.recovered + 0.05
+        assert together.exposed > alone.exposed + 10

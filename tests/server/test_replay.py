@@ -10,7 +10,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.attacks import AttackResult, attack_competition, attack_final_score
+from tacit.scores.attacks import AttackResult, attack_competition, attack_final_scores
 from tacit.scores.metrics import Accuracy, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
 from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
@@ -243,10 +243,11 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
         rng, truth = np.random.default_rng(seed), np.zeros(60, dtype=int)
         truth[-1] = seed % 2
 
-        def submit(predictions, truth=truth, rng=rng):
-            return policy.release(metric.measure(truth[~public], predictions[~public]), state={}, rng=rng).text
+        def submit(asked, truth=truth, rng=rng):
+            (predictions,) = asked
+            return [policy.release(metric.measure(truth[~public], predictions[~public]), state={}, rng=rng).text]
 
-        found = attack_final_score(submit, metric, policy, private_fraction=0.7, before=before, prior=prior, rng=rng)
+        found = attack_final_scores(submit, metric, policy, private_fraction=0.7, before=before, prior=prior, rng=rng)
         right.append(found.labels[-1] == truth[-1])
     assert least <= np.mean(right) <= most
 

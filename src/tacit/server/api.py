@@ -186,7 +186,7 @@ def _for_leaks(routes: APIRouter) -> None:
         dependencies=ONLY_HOST,
     )
     def start_replay(slug: str, body: ReplayRequest, engine: Served, replays: Running) -> dict[str, Any]:
-        replays.start(engine, slug, submissions=body.submissions)
+        replays.start(engine, slug, submissions=body.submissions, teams=body.teams)
         return replays.state_json(slug)
 
     @routes.get("/competitions/{slug}/replay", summary="The state of the latest replay", dependencies=ONLY_HOST)

@@ -68,6 +68,7 @@ class ServerClient:
         *,
         content_type: str = "application/json",
         key: str | None = None,
+        token: str | None = None,
     ) -> Any:  # noqa: ANN401
         """Send a request under ``/api/v1`` and return the JSON that comes back.
 
@@ -75,6 +76,8 @@ class ServerClient:
         ----------
         key
             A name of the client's own for the request: sent twice under the same one, it counts once.
+        token
+            Of who sends this request; default: the client's own.
 
         Raises
         ------
@@ -85,8 +88,8 @@ class ServerClient:
         """
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         headers = {"Accept": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
+        if token or self._token:
+            headers["Authorization"] = f"Bearer {token or self._token}"
         if sent is not None:
             headers["Content-Type"] = content_type
         if key is not None:
@@ -102,10 +105,10 @@ class ServerClient:
             raise refusal(f"the server refuses: {said or f'status {status}'}")
         return answer
 
-    def submit(self, slug: str, predictions: ArrayLike) -> str:
+    def submit(self, slug: str, predictions: ArrayLike, *, token: str | None = None) -> str:
         """Submit predictions and return the released score as it is shown; a lost connection costs no submission."""
         body = {"predictions": np.asarray(predictions).tolist()}
-        return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex)["text"])
+        return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex, token=token)["text"])
 
     def _connection(self) -> http.client.HTTPConnection:
         """Return this thread's connection."""

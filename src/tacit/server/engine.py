@@ -192,7 +192,9 @@ class ScoringEngine(TokenAccess):
             return standings.final(connection, competition["id"])
 
     @contextmanager
-    def copy_for_replay(self, slug: str, *, submissions: int | None = None) -> Iterator[ScoringEngine]:
+    def copy_for_replay(
+        self, slug: str, *, submissions: int | None = None, teams: int = 1_000
+    ) -> Iterator[ScoringEngine]:
         """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
         Files and ledger of the copy are in a folder of their own inside the server's, its key in memory alone: an
@@ -207,7 +209,7 @@ class ScoringEngine(TokenAccess):
         terms = CompetitionTerms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
-            rules=replace(rules, teams=max(1_000, rules.teams)),
+            rules=rules if rules.together else replace(rules, teams=max(teams, rules.teams)),
             public=False,  # it is served on a port, and nobody's scores there are charged
             delta=competition["delta"],
         )

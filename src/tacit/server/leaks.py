@@ -21,7 +21,7 @@ from tacit.server.replay import ReplayProgress, ReplayResult, Serving, prior_of,
 __all__ = ["MOST_SUBMISSIONS", "ReplayRunner", "ReplayState", "forecast_of"]
 
 MOST_SUBMISSIONS = 10_000
-"""Submissions of one replay."""
+"""Submissions of one replay, of all its teams."""
 
 _log = logging.getLogger("tacit.server")
 
@@ -65,18 +65,24 @@ class ReplayRunner:
             raise NotFound("no replay was started since the server began")
         return found.to_json()
 
-    def start(self, engine: ScoringEngine, slug: str, *, submissions: int | None = None) -> None:
-        """Begin a replay in the background."""
-        made = engine.board(slug).rules.plan.submissions if submissions is None else submissions
-        if not 1 <= made <= MOST_SUBMISSIONS:
+    def start(
+        self, engine: ScoringEngine, slug: str, *, submissions: int | None = None, teams: int | None = None
+    ) -> None:
+        """Begin a replay in the background; by default all teams that may join share all their scores."""
+        rules = engine.board(slug).rules
+        each = rules.plan.submissions if submissions is None else submissions
+        if not 1 <= each <= MOST_SUBMISSIONS:
             raise InvalidInput(
-                f"must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}", field="submissions"
+                f"must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {each:,}", field="submissions"
             )
+        together = min(rules.teams if teams is None else teams, max(1, MOST_SUBMISSIONS // each))
         with self._lock:
             if any(state.running for state in self._states.values()):
                 raise Conflict("a replay is running already; wait until it is over")
             self._states[slug] = ReplayState(running=True, progress=None, result=None, error=None)
-            thread = threading.Thread(target=self._run, args=(engine, slug, made), daemon=True, name=f"replay {slug}")
+            thread = threading.Thread(
+                target=self._run, args=(engine, slug, each, together), daemon=True, name=f"replay {slug}"
+            )
             self._threads[slug] = thread
             thread.start()
 
@@ -84,7 +90,7 @@ class ReplayRunner:
         """Return when the latest replay is over."""
         self._threads[slug].join()
 
-    def _run(self, engine: ScoringEngine, slug: str, submissions: int) -> None:
+    def _run(self, engine: ScoringEngine, slug: str, submissions: int, teams: int) -> None:
         def look(progress: ReplayProgress) -> None:
             self._states[slug] = ReplayState(running=True, progress=progress, result=None, error=None)
 
@@ -96,6 +102,7 @@ class ReplayRunner:
                 slug,
                 serving=self._serving,
                 submissions=submissions,
+                teams=teams,
                 rng=np.random.default_rng(),
                 progress=look,
             )

@@ -85,6 +85,7 @@ class PredictionsRequest(_StrictRequest):
 
 
 class ReplayRequest(_StrictRequest):
-    """How many submissions the attacker of a replay makes."""
+    """How many submissions each attacker of a replay makes, and how many attackers share their scores."""
 
+    teams: Annotated[int, Field(ge=1, le=MOST_SUBMISSIONS)] | None = None
     submissions: Annotated[int, Field(ge=1, le=MOST_SUBMISSIONS)] | None = None

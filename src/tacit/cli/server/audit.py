@@ -32,7 +32,10 @@ def audit(
         ),
     ] = 0.05,
     submissions: Annotated[
-        int | None, typer.Option(help="Submissions of the attacker, up to 10,000. Default: a team's whole budget.")
+        int | None, typer.Option(help="Submissions of each attacking team, up to 10,000. Default: its whole budget.")
+    ] = None,
+    teams: Annotated[
+        int | None, typer.Option(help="Teams that share their scores. Default: all that may join.", min=1)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +43,7 @@ def audit(
 
     The server runs the real attack over HTTP against a copy: same labels, metric, policy and split. Nothing is
     charged to the ledger and no team sees it. The audit compares two shares of labels guessed correctly: by the
-    attacker with all its scores, and by the features alone (a model that is evaluated on rows it has not seen).
+    attackers with all their scores, and by the features alone (a model that is evaluated on rows it has not seen).
 
     Exit code 0: the scores added at most --max-recovered. 1: they added more. 2: the audit could not run.
 
@@ -53,7 +56,7 @@ def audit(
     with connect(url, token) as client:
         slug = find_slug(client, competition)
         told = client.call("GET", f"/competitions/{slug}/forecast")
-        result = _run(client, slug, submissions)
+        result = _run(client, slug, {"submissions": submissions, "teams": teams})
     passed = result["gained"] <= max_recovered
     if as_json:
         print_json({"competition": slug, "passed": passed, "max_recovered": max_recovered, **result, "forecast": told})
@@ -62,11 +65,11 @@ def audit(
     raise typer.Exit(0 if passed else 1)
 
 
-def _run(client: ServerClient, slug: str, submissions: int | None) -> dict[str, Any]:
+def _run(client: ServerClient, slug: str, asked: dict[str, int | None]) -> dict[str, Any]:
     """Start the replay and wait for its end, with its progress on standard error."""
     from tacit.privacy.errors import TacitError
 
-    state = client.call("POST", f"/competitions/{slug}/replay", {"submissions": submissions})
+    state = client.call("POST", f"/competitions/{slug}/replay", asked)
     with show_progress("submissions") as report:
         while state["running"]:
             time.sleep(_PAUSE)
@@ -80,10 +83,13 @@ def _run(client: ServerClient, slug: str, submissions: int | None) -> dict[str, 
 
 
 def _words(slug: str, result: dict[str, Any], forecast: str, *, passed: bool, most: float) -> str:
+    from tacit.privacy.words import counted
+
     verdict = "Passed" if passed else "Failed"
+    made = f"{result['submissions']:,} submissions of {counted(result['teams'], 'team')}"
     return (
-        f"{verdict}: {result['submissions']:,} submissions to {slug} reveal {100 * result['recovered']:.1f}% of "
-        f"{result['rows']:,} labels; the features alone reveal {100 * result['baseline']:.1f}%. The scores added "
-        f"{100 * result['gained']:.1f} points, {100 * most:g} are allowed.\n"
-        f"Attack: {result['attack']}, {result['seconds']:.1f} s.\nForecast: {forecast}"
+        f"{verdict}: {made} to {slug} reveal {100 * result['recovered']:.1f}% of {result['rows']:,} labels; the "
+        f"features alone reveal {100 * result['baseline']:.1f}%. The scores added {100 * result['gained']:.1f} points, "
+        f"{100 * most:g} are allowed. Attackers are sure of {counted(result['exposed'], 'label')} that the features do "
+        f"not tell.\nAttack: {result['attack']}, {result['seconds']:.1f} s.\nForecast: {forecast}"
     )

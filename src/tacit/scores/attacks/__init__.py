@@ -3,7 +3,7 @@
 from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.channel import LossChannel
 from tacit.scores.attacks.climb import climb_labels
-from tacit.scores.attacks.competition import AttackResult, attack_competition, attack_final_score
+from tacit.scores.attacks.competition import AttackResult, attack_competition, attack_final_scores
 from tacit.scores.attacks.crowded import CrowdedDesign
 from tacit.scores.attacks.design import QueryDesign
 from tacit.scores.attacks.digits import DigitDesign
@@ -34,7 +34,7 @@ __all__ = [
     "RecoveredLabels",
     "ScoreReading",
     "attack_competition",
-    "attack_final_score",
+    "attack_final_scores",
     "best_size",
     "climb_labels",
     "guess_labels",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ from tacit.scores.attacks.view import CompetitionView
 from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 
-__all__ = ["AttackResult", "attack_competition", "attack_final_score", "read_one_by_one"]
+__all__ = ["AttackResult", "attack_competition", "attack_final_scores", "read_one_by_one"]
 
 Floats = NDArray[np.float64]
 Submit = Callable[[ArrayLike], str]
@@ -92,49 +92,62 @@ def attack_competition(
     return _weigh(view, prior, submissions, tell, rng)
 
 
-def attack_final_score(
-    submit: Submit,
+def attack_final_scores(
+    submit: Callable[[Sequence[ArrayLike]], Sequence[str]],
     metric: Metric,
     policy: Policy,
     *,
     private_fraction: float,
     before: AttackResult,
     prior: Floats,
+    scores: int = 1,
     rng: np.random.Generator,
 ) -> AttackResult:
-    """Aim the last submission of a split competition at the rows behind the final ranking, and use its one score.
+    """Aim each team's last submission at the rows behind the final ranking of a split competition, and use its score.
 
-    A row that the earlier scores took for not scored is likely to be behind the final one.
+    A row that the earlier scores took for not scored is likely to be behind the final ones.
+
+    Parameters
+    ----------
+    submit
+        Takes the predictions of all teams that share their scores, and returns their final scores.
+    scores
+        How many teams these are.
     """
     if before.beliefs is None:
         raise InvalidInput(
             "must come from a split competition, got one without beliefs about unscored rows", field="before"
         )
-    host = CompetitionView(submit=submit, metric=metric, policy=policy, share=private_fraction, prior=prior)
+    host = CompetitionView(
+        submit=lambda one: submit([one])[0], metric=metric, policy=policy, share=private_fraction, prior=prior
+    )
     public, private = before.beliefs[:, :-1], before.beliefs[:, -1:]
     known = np.concatenate([prior * private, 1 - private], axis=1)
-    choice = _aim(host, prior, private[:, 0], rng)
+    choices = [_aim(host, prior, private[:, 0], rng, scores=scores) for _ in range(scores)]
     try:
-        told = host.answer_alone(choice, known)
+        answers = submit([host.predictions[choice] for choice in choices])
     except OracleError:
         return before
+    told = host.weigh_few(list(map(host.read, choices, answers)), known)
     after = public + told[:, :-1]
     return AttackResult(
         labels=after.argmax(axis=1),
-        submissions=before.submissions + 1,
-        attack=f"{before.attack}, and over the final one",
+        submissions=before.submissions + scores,
+        attack=f"{before.attack}, and over the final {'one' if scores == 1 else 'ones'}",
         after=after / after.sum(axis=1, keepdims=True),
         beliefs=before.beliefs,
     )
 
 
-def _aim(host: CompetitionView, prior: Floats, private: Floats, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Return predictions of a likely label for as many uncertain rows as one score can resolve."""
+def _aim(
+    host: CompetitionView, prior: Floats, private: Floats, rng: np.random.Generator, *, scores: int
+) -> NDArray[np.int8]:
+    """Return predictions of a likely label for as many uncertain rows as so many scores can resolve."""
     best = np.argsort(-prior, axis=1)[:, :2]
     odds = np.take_along_axis(prior, best, axis=1)
     doubt = odds[:, 1] / odds.sum(axis=1) * private
     order = np.argsort(-doubt, kind="stable")
-    size, _ = best_size(doubt[order], queries=1, noise=(host.deviation / host.menu.span) ** 2)
+    size, _ = best_size(doubt[order], queries=scores, noise=(host.deviation / host.menu.span) ** 2)
     neutral = host.menu.neutral
     choice = (best[:, 0] if neutral is None else np.full(len(prior), neutral)).astype(np.int8)
     asked = order[:size]

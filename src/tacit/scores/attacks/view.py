@@ -64,7 +64,10 @@ class CompetitionView:
 
     def ask(self, choice: NDArray[np.signedinteger[Any]]) -> ScoreReading:
         """Submit one prediction of the menu for every row, and read the answer."""
-        answer = self.submit(self.predictions[choice])
+        return self.read(choice, self.submit(self.predictions[choice]))
+
+    def read(self, choice: NDArray[np.signedinteger[Any]], answer: str) -> ScoreReading:
+        """Return what the answer to one prediction of the menu for every row reveals."""
         self.made += 1
         changed, self.last = answer != self.last, answer
         low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=changed)
@@ -83,18 +86,21 @@ class CompetitionView:
                 low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=True)
                 yield ScoreReading(choice, low, high, scale)
 
-    def answer_alone(self, choice: NDArray[np.int8], known: Floats) -> Floats:
-        """Return the beliefs after a single answer.
+    def weigh_few(self, readings: Sequence[ScoreReading], known: Floats) -> Floats:
+        """Return the beliefs after few answers.
 
         Where a prediction costs the same with all labels, costs are taken against it: then rows that say nothing count
         nothing, whether they are scored or not.
         """
-        reading, losses = self.ask(choice), self.menu.losses
-        if self.menu.neutral is not None:
-            base = losses[self.menu.neutral, 0]
-            losses = np.where(np.arange(losses.shape[1]) < losses.shape[1] - 1, losses - base, 0.0)
-            reading = replace(reading, low=reading.low - base * self.scored, high=reading.high - base * self.scored)
-        return label_posterior([reading], known, losses=losses)
+        losses, neutral = self.menu.losses, self.menu.neutral
+        if neutral is None:
+            floating = self.menu.floating if len(readings) > 1 else None
+            return label_posterior(list(readings), known, losses=losses, floating=floating)
+        base = losses[neutral, 0]
+        losses = np.where(np.arange(losses.shape[1]) < losses.shape[1] - 1, losses - base, 0.0)
+        shift = base * self.scored
+        moved = [replace(reading, low=reading.low - shift, high=reading.high - shift) for reading in readings]
+        return label_posterior(moved, known, losses=losses)
 
     def _middle(self) -> tuple[float, int]:
         low, high = self.metric.bounds
