@@ -62,6 +62,8 @@ ROUTES = [
     ("GET", "/competitions/coins/flags", "host"),
     ("GET", "/competitions/coins/spend", "host"),
     ("POST", "/competitions/coins/final", "host"),
+    ("GET", "/competitions/coins/actions", "host"),
+    ("DELETE", "/competitions/coins/invites", "host"),
     ("POST", "/competitions/coins/submissions", "team"),
     ("GET", "/competitions/coins/submissions", "team"),
     ("GET", "/competitions/coins/budget", "team"),
@@ -101,7 +103,9 @@ class TestRoles:
         listed = {(method, API + path.replace("coins", "{slug}")) for method, path, _ in ROUTES}
         replay = {("GET", f"{API}/competitions/{{slug}}/{name}") for name in ("forecast", "replay")}
         replay.add(("POST", f"{API}/competitions/{{slug}}/replay"))
-        assert found == listed | replay | {("POST", f"{API}/teams")}, "replays are tested with the pages"
+        hosting = {("PATCH", f"{API}/competitions/{{slug}}")}
+        hosting |= {("POST", f"{API}/competitions/{{slug}}/teams/{{name}}/{what}") for what in ("standing", "token")}
+        assert found == listed | replay | hosting | {("POST", f"{API}/teams")}, "the others are tested elsewhere"
 
     def test_a_cookie_opens_nothing_in_the_api(self, client, sqlite_engine):
         client.cookies.set("tacit_session", sqlite_engine.sign_in(Host()))

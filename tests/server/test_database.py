@@ -73,6 +73,8 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
         connection.execute(text("DROP TABLE server_session"))
         connection.execute(text("ALTER TABLE server_competition DROP COLUMN answers"))
         connection.execute(text("ALTER TABLE server_submission DROP COLUMN answered"))
+        connection.execute(text("ALTER TABLE server_team DROP COLUMN standing"))
+        connection.execute(text("DROP TABLE server_action"))
         connection.execute(text("UPDATE server_migration SET version_num = '0001'"))
     engine.close()
     again = ScoringEngine.open(engine.settings)

@@ -349,3 +349,21 @@ def test_the_final_ranking_waits_for_the_closing_date(engine, visit):
     page = admin.get("/c/new/host").text
     assert "It can be released after the competition closes, 01 Jan 2099" in page
     assert "Release the final ranking" not in page
+
+
+def test_the_host_changes_teams_tokens_and_texts_by_forms(engine, visit):
+    admin, joined = visit(engine.new_admin_token()), engine.register(engine.invite("coins"), name="Newcomers")
+    manage = "/c/coins/host"
+    frozen = {"team": "Newcomers", "standing": "frozen", "reason": "crafted"}
+    assert send(admin, "/c/coins/standing", frozen, form=manage).status_code == 303
+    assert "<strong>frozen</strong>" in admin.get(manage).text
+    assert send(admin, "/c/coins/standing", frozen | {"standing": "loved"}, form=manage).status_code == 422
+    made = send(admin, "/c/coins/token", {"team": "Newcomers"}, form=manage)
+    token = re.search(r"tacit_team_[\w-]+", made.text).group()
+    assert engine.identify(token).name == "Newcomers"
+    assert engine.identify(joined.token) != engine.identify(token)
+    send(admin, "/c/coins/edit", {"name": "Heads", "description": "or tails"}, form=manage)
+    send(admin, "/c/coins/revoke", {}, form=manage)
+    page = admin.get(manage).text
+    assert "Manage Heads" in page
+    assert "frozen, Newcomers (crafted)" in page

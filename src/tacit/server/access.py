@@ -6,13 +6,15 @@ import hmac
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from sqlalchemy import Connection, insert, select, update
 
+from tacit.server import hosting
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
 from tacit.server.reading import CompetitionReader
-from tacit.server.records import AnonymousCaller, Host, Identity, Team
+from tacit.server.records import AnonymousCaller, Competition, Host, Identity, Standing, Team
 from tacit.server.schema import SERVER, TEAM
 from tacit.server.sessions import end_host_sessions, end_session, session_owner, start_session
 from tacit.server.settings import ServerSettings
@@ -21,6 +23,9 @@ from tacit.server.tokens import hash_token, new_token
 __all__ = ["TokenAccess"]
 
 _KEY_CHECK = b"tacit scoring server"
+_FRESH = 60.0
+"""Seconds for which a token that was looked up is not looked up again."""
+_MEMBERS = TEAMS.where(TEAM.c.standing != "removed")
 
 
 class TokenAccess(CompetitionReader):
@@ -32,6 +37,8 @@ class TokenAccess(CompetitionReader):
         self._check_key()
         # read once: asked under load, the database would hold up the event loop for every team's first request
         self._known = self._read_teams()
+        self._asked: dict[bytes, float] = {}  # when a token was last looked up: another process may void it
+        self._began = monotonic()
         self._admin = self._read_admin()
         self._sessions: set[bytes] = set()
 
@@ -63,17 +70,48 @@ class TokenAccess(CompetitionReader):
         if not token:
             return AnonymousCaller()
         digest = hash_token(token)
-        if digest in self._known:
+        if digest in self._known and monotonic() - self._asked.get(digest, self._began) < _FRESH:
             return self._known[digest]
         with self._database.reading() as connection:
             self._admin = _admin_of(connection)
             if self._admin is not None and hmac.compare_digest(self._admin, digest):
                 return Host()
-            row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
+            row = connection.execute(_MEMBERS.where(TEAM.c.token == digest)).mappings().first()
         if row is None:
+            self._known.pop(digest, None)
             return AnonymousCaller()
-        self._known[digest] = team_of(row)
+        self._known[digest], self._asked[digest] = team_of(row), monotonic()
         return self._known[digest]
+
+    def set_standing(self, team: Team, standing: Standing, *, reason: str = "") -> None:
+        """Freeze, disqualify, remove or reinstate a team; what it was charged and told stays spent."""
+        with self._writing() as connection:
+            hosting.set_standing(connection, team, standing, reason=reason, now=self._now())
+        self._forget(team)
+
+    def reissue_token(self, team: Team) -> str:
+        """Return another token for a team, shown only once; the earlier one and its sessions are void."""
+        token = new_token("team")
+        with self._writing() as connection:
+            hosting.change_token(connection, team, hash_token(token), now=self._now())
+        self._forget(team)
+        return token
+
+    def revoke_invites(self, slug: str) -> int:
+        """Make all invites void that no team has used; return how many there were."""
+        with self._writing() as connection:
+            return hosting.revoke_invites(connection, slug, now=self._now())
+
+    def change_competition(self, slug: str, change: hosting.CompetitionChange) -> Competition:
+        """Store new texts and dates of a competition."""
+        with self._writing() as connection:
+            hosting.change_competition(connection, slug, change, now=self._now())
+        return self.competition(slug)
+
+    def _forget(self, team: Team) -> None:
+        """Ask the database again who holds the tokens of a team, and which sessions last."""
+        self._known = {digest: known for digest, known in self._known.items() if known.id != team.id}
+        self._sessions.clear()
 
     def sign_in(self, who: Host | Team) -> str:
         """Return the secret of a new session, which a browser keeps in its cookie."""
@@ -109,7 +147,7 @@ class TokenAccess(CompetitionReader):
 
     def _read_teams(self) -> dict[bytes, Team]:
         with self._database.reading() as connection:
-            return {bytes(row["token"]): team_of(row) for row in connection.execute(TEAMS).mappings()}
+            return {bytes(row["token"]): team_of(row) for row in connection.execute(_MEMBERS).mappings()}
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""

@@ -13,19 +13,25 @@ from tacit.privacy.settings import settings_of
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
+from tacit.server.hosting import CompetitionChange
 from tacit.server.intake import DESCRIPTION, take_submission
 from tacit.server.leaks import ReplayRunner, forecast_of
 from tacit.server.payloads import (
+    ChangeRequest,
     CompetitionRequest,
     ErrorAnswer,
     InviteAnswer,
     RegistrationRequest,
     ReplayRequest,
+    RevokedAnswer,
+    StandingRequest,
+    TokenAnswer,
 )
 from tacit.server.records import (
     Competition,
     FinalPlace,
     Host,
+    HostAction,
     Identity,
     LabelSpend,
     LeaderboardPlace,
@@ -47,7 +53,7 @@ _REFUSALS = (400, 401, 403, 404, 409, 413, 422, 429, 503)
 def router() -> APIRouter:
     """Return all routes; the application's ``state.engine`` does the work."""
     routes = APIRouter(prefix="/api/v1", responses={code: {"model": ErrorAnswer} for code in _REFUSALS})
-    for register in (_for_anyone, _for_hosts, _for_leaks, _for_teams):
+    for register in (_for_anyone, _for_hosts, _for_running, _for_leaks, _for_teams):
         register(routes)
     return routes
 
@@ -172,6 +178,38 @@ def _for_hosts(routes: APIRouter) -> None:
     @routes.post("/competitions/{slug}/final", summary="Release the final ranking, once", dependencies=ONLY_HOST)
     def finish(slug: str, engine: Served) -> tuple[FinalPlace, ...]:
         return engine.finish(slug)
+
+
+def _for_running(routes: APIRouter) -> None:
+    @routes.patch("/competitions/{slug}", summary="Change texts and dates", dependencies=ONLY_HOST)
+    def change(slug: str, body: ChangeRequest, engine: Served) -> Competition:
+        return engine.change_competition(slug, CompetitionChange(**body.model_dump()))
+
+    @routes.post(
+        "/competitions/{slug}/teams/{name}/standing",
+        summary="Freeze, disqualify, remove or reinstate a team",
+        dependencies=ONLY_HOST,
+    )
+    def standing(slug: str, name: str, body: StandingRequest, engine: Served) -> Team:
+        engine.set_standing(engine.team(slug, name), body.standing, reason=body.reason)
+        return engine.team(slug, name)
+
+    @routes.post(
+        "/competitions/{slug}/teams/{name}/token",
+        summary="Another token for a team; the earlier one is void",
+        status_code=201,
+        dependencies=ONLY_HOST,
+    )
+    def token(slug: str, name: str, engine: Served) -> TokenAnswer:
+        return TokenAnswer(token=engine.reissue_token(engine.team(slug, name)))
+
+    @routes.delete("/competitions/{slug}/invites", summary="Make unused invites void", dependencies=ONLY_HOST)
+    def revoke(slug: str, engine: Served) -> RevokedAnswer:
+        return RevokedAnswer(revoked=engine.revoke_invites(slug))
+
+    @routes.get("/competitions/{slug}/actions", summary="What the host did, newest first", dependencies=ONLY_HOST)
+    def actions(slug: str, engine: Served) -> tuple[HostAction, ...]:
+        return engine.actions(slug)
 
 
 def _for_leaks(routes: APIRouter) -> None:

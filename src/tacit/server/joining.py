@@ -27,7 +27,7 @@ TEAMS = select(TEAM, COMPETITION.c.slug).join(COMPETITION, TEAM.c.competition ==
 def team_of(row: RowMapping) -> Team:
     """Return a team from a row of :data:`TEAMS`."""
     joined = datetime.fromisoformat(row["joined"])
-    return Team(id=row["id"], competition=row["slug"], name=row["name"], joined=joined)
+    return Team(id=row["id"], competition=row["slug"], name=row["name"], joined=joined, standing=row["standing"])
 
 
 def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[RowMapping, RowMapping]:

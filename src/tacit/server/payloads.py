@@ -7,15 +7,20 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from tacit.server.leaks import MOST_SUBMISSIONS
+from tacit.server.records import Standing
 from tacit.server.rules import CompetitionPlan, Rules
 
 __all__ = [
+    "ChangeRequest",
     "CompetitionRequest",
     "ErrorAnswer",
     "InviteAnswer",
     "PredictionsRequest",
     "RegistrationRequest",
     "ReplayRequest",
+    "RevokedAnswer",
+    "StandingRequest",
+    "TokenAnswer",
 ]
 
 
@@ -82,6 +87,34 @@ class PredictionsRequest(_StrictRequest):
 
     predictions: list[float] | list[list[float]]
     ids: list[str] | None = None
+
+
+class StandingRequest(_StrictRequest):
+    """What becomes of a team, and why."""
+
+    standing: Standing
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class ChangeRequest(_StrictRequest):
+    """New texts and dates of a competition; what is left out stays."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    description: Annotated[str, Field(max_length=20_000)] | None = None
+    opens: AwareDatetime | None = None
+    closes: AwareDatetime | None = None
+
+
+class TokenAnswer(BaseModel):
+    """A team's new token, shown only once."""
+
+    token: str
+
+
+class RevokedAnswer(BaseModel):
+    """How many unused invites are void now."""
+
+    revoked: int
 
 
 class ReplayRequest(_StrictRequest):

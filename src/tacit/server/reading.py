@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from sqlalchemy import RowMapping, func, select
 
-from tacit.server import standings
+from tacit.server import hosting, standings
 from tacit.server.accounts import LedgerAccounts
 from tacit.server.board import CompetitionBoard
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, rules_of
 from tacit.server.database import ServerDatabase
+from tacit.server.errors import NotFound
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
 from tacit.server.records import (
     Competition,
     FinalPlace,
+    HostAction,
     LabelSpend,
     LeaderboardPlace,
     RemainingSubmissions,
@@ -94,7 +96,7 @@ class CompetitionReader:
         """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
-            shown = (TEAM.c.competition == competition["id"], SUBMISSION.c.answered)
+            shown = (TEAM.c.competition == competition["id"], SUBMISSION.c.answered, standings.RANKED)
             return standings.scores(connection, *shown, most=most)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
@@ -108,6 +110,18 @@ class CompetitionReader:
         """Return what the checks found in submissions, newest first; for the host only."""
         with self._database.reading() as connection:
             return standings.flags(connection, find(connection, slug)["id"])
+
+    def actions(self, slug: str) -> tuple[HostAction, ...]:
+        """Return what the host did, newest first."""
+        with self._database.reading() as connection:
+            return hosting.actions(connection, slug)
+
+    def team(self, slug: str, name: str) -> Team:
+        """Return a team by its name, or raise NotFound."""
+        found = next((team for team in self.teams(slug) if team.name == name), None)
+        if found is None:
+            raise NotFound(f"there is no team {name[:80]!a} in {slug}")
+        return found
 
     def spend(self, slug: str) -> LabelSpend:
         """Return what the labels have spent in the ledger, and how many scores were shown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, InstanceOf, PlainSerializer
 
@@ -15,12 +15,14 @@ __all__ = [
     "Competition",
     "FinalPlace",
     "Host",
+    "HostAction",
     "Identity",
     "LabelSpend",
     "LeaderboardPlace",
     "Registration",
     "RemainingSubmissions",
     "ScoredSubmission",
+    "Standing",
     "SubmissionFlag",
     "Team",
     "may_see",
@@ -81,6 +83,10 @@ class Competition:
         return self.finished or (self.closes is not None and self.closes <= now)
 
 
+Standing = Literal["active", "frozen", "disqualified", "removed"]
+"""Whether a team may submit (active), is ranked (active, frozen), and may sign in (all but removed)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
     """A team of one competition."""
@@ -91,6 +97,7 @@ class Team:
     competition: str
     name: str
     joined: datetime
+    standing: Standing = "active"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +193,16 @@ class SubmissionFlag:
     reason: str
     measured: float
     limit: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostAction:
+    """One line of the record of what the host did, and why."""
+
+    time: datetime
+    what: str
+    whom: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

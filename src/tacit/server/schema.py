@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 __all__ = [
+    "ACTION",
     "COMPETITION",
     "FILE",
     "FINAL",
@@ -125,6 +126,7 @@ TEAM = Table(
     _text("day"),
     _count("used_today"),
     _binary("state"),
+    Column("standing", Text, nullable=False, server_default="active"),
     UniqueConstraint("competition", "name"),
 )
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed. Where teams
@@ -138,6 +140,11 @@ SESSION = Table(
     _text("expires"),
 )
 """Who signed in on the pages: a team, or the host where there is none."""
+
+ACTION = Table(
+    "server_action", TABLES, _key(), _to("competition"), _text("time"), _text("what"), _text("whom"), _text("reason")
+)
+"""What the host did, and why."""
 
 SUBMISSION = Table(
     "server_submission",

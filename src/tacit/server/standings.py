@@ -10,7 +10,10 @@ from tacit.server.records import FinalPlace, LeaderboardPlace, ScoredSubmission,
 from tacit.server.schema import FINAL, FLAG, SUBMISSION, TEAM
 from tacit.server.submission import score_of
 
-__all__ = ["best_submissions", "final", "flags", "last_numbers", "leaderboard", "ranks", "scores"]
+__all__ = ["RANKED", "best_submissions", "final", "flags", "last_numbers", "leaderboard", "ranks", "scores"]
+
+RANKED = TEAM.c.standing.in_(("active", "frozen"))
+"""Teams that are ranked and shown."""
 
 
 def scores(
@@ -37,7 +40,7 @@ def best_submissions(
     ranked = (
         select(SUBMISSION, TEAM.c.name, TEAM.c.used, place.label("place"), sign.label("sign"))
         .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
-        .where(TEAM.c.competition == competition, SUBMISSION.c.answered)
+        .where(TEAM.c.competition == competition, SUBMISSION.c.answered, RANKED)
         .subquery()
     )
     query = select(ranked).where(ranked.c.place == 1).order_by(ranked.c.sign, ranked.c.time, ranked.c.team)
@@ -50,7 +53,7 @@ def last_numbers(connection: Connection, competition: int) -> dict[int, int]:
     query = (
         select(SUBMISSION.c.team, func.max(SUBMISSION.c.number))
         .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
-        .where(TEAM.c.competition == competition)
+        .where(TEAM.c.competition == competition, RANKED)
         .group_by(SUBMISSION.c.team)
     )
     return {row[0]: row[1] for row in connection.execute(query)}

@@ -161,6 +161,8 @@ class _SubmissionGroup:
                 raise Conflict("this id was used for other predictions; choose another id")
             return score_of(known, team=team["name"])
         self._check_open(team)
+        if team["standing"] != "active":
+            raise Forbidden(f"this team is {team['standing']}; nothing was scored, ask the host")
         today = self._now.astimezone(UTC).date().isoformat()
         used_today = used_on(self._connection, team, day=today)
         refusal = submission.board.rules.refusal(used=team["used"], used_today=used_today)

@@ -10,7 +10,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_bounds, check_delta
 from tacit.server.rules import Rules
 
-__all__ = ["SLUG", "CompetitionTerms", "check_line"]
+__all__ = ["SLUG", "CompetitionTerms", "check_dates", "check_description", "check_line"]
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _NAME, _DESCRIPTION = 200, 20_000
@@ -51,8 +51,7 @@ class CompetitionTerms:
                 f"must be 1 to 64 lowercase letters, digits and inner hyphens, got {self.slug[:80]!r}", field="slug"
             )
         check_line(self.name, name="name", longest=_NAME)
-        if len(self.description) > _DESCRIPTION or not _is_text(self.description):
-            raise InvalidInput(f"must be text of at most {_DESCRIPTION} characters", field="description")
+        check_description(self.description)
         most = _SCORES if self.delta == 0 else _COMPOSED
         teams, submissions = self.rules.teams, self.rules.plan.submissions
         if teams * submissions > most:
@@ -61,13 +60,20 @@ class CompetitionTerms:
                 f"got {teams} times {submissions}"
             )
         check_bounds(None, check_delta(self.delta))
-        _check_dates(self.opens, self.closes)
+        check_dates(self.opens, self.closes)
 
 
 def check_line(value: str, *, name: str, longest: int) -> str:
     """Return one line of printable text, or raise."""
     if not value.strip() or not value.isprintable() or len(value) > longest:
         raise InvalidInput(f"{name} must be one line of 1 to {longest} printable characters, got {value[:40]!r}")
+    return value
+
+
+def check_description(value: str) -> str:
+    """Return text of several lines, or raise."""
+    if len(value) > _DESCRIPTION or not _is_text(value):
+        raise InvalidInput(f"must be text of at most {_DESCRIPTION} characters", field="description")
     return value
 
 
@@ -79,7 +85,8 @@ def _is_text(value: str) -> bool:
     return "\x00" not in value  # PostgreSQL takes none
 
 
-def _check_dates(opens: datetime | None, closes: datetime | None) -> None:
+def check_dates(opens: datetime | None, closes: datetime | None) -> None:
+    """Raise unless both moments have a time zone, and the first is earlier."""
     for name, moment in (("opens", opens), ("closes", closes)):
         if moment is not None and moment.tzinfo is None:
             raise InvalidInput(f"{name} must have a time zone, as in 2026-01-01T00:00:00+00:00, got {moment}")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -109,7 +109,10 @@ def teams(found: Any) -> Iterable[str]:  # noqa: ANN401
 
     Example: tacit scores host teams --competition titanic
     """
-    return (f"{team['name']}, joined {team['joined']}" for team in found)
+    return (
+        f"{team['name']}, joined {team['joined']}{'' if team['standing'] == 'active' else ', ' + team['standing']}"
+        for team in found
+    )
 
 
 @_asking("GET", "flags")
@@ -154,6 +157,94 @@ def final(found: Any) -> Iterable[str]:  # noqa: ANN401
         f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank'] or 'none'})" for place in found
     ]
     return lines or ["No team has submitted."]
+
+
+@host.command()
+def team(
+    name: Annotated[str, typer.Argument(help="The team's name.")],
+    standing: Annotated[
+        str,
+        typer.Option(
+            metavar="active|frozen|disqualified|removed",
+            help="active: may submit; frozen: may not; disqualified: nor is it ranked; removed: nor may it sign in.",
+        ),
+    ],
+    reason: Annotated[str, typer.Option(help="Why: one line for the record.")] = "",
+    competition: Competition = None,
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Freeze, disqualify, remove or reinstate a team; what it was told stays charged, and its place stays taken.
+
+    Example: tacit scores host team Newcomers --standing frozen --reason "crafted submissions"
+    """
+    with connect(url, token) as client:
+        slug = find_slug(client, competition)
+        sent = {"standing": standing, "reason": reason}
+        found = client.call("POST", f"/competitions/{slug}/teams/{name}/standing", sent)
+    _say(found, [f"{found['name']} is {found['standing']}."], as_json=as_json)
+
+
+@host.command()
+def reissue(
+    name: Annotated[str, typer.Argument(help="The team's name.")],
+    competition: Competition = None,
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Create another token for a team and print it once; the earlier one and its sessions are void.
+
+    Example: tacit scores host reissue Newcomers --competition titanic
+    """
+    with connect(url, token) as client:
+        found = client.call("POST", f"/competitions/{find_slug(client, competition)}/teams/{name}/token")
+    _say(found, [found["token"]], as_json=as_json)
+
+
+@host.command()
+def edit(
+    name: Annotated[str | None, typer.Option(help="The name that everybody sees.")] = None,
+    description: Annotated[str | None, typer.Option(help="Plain text for the teams.")] = None,
+    opens: Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")] = None,
+    closes: Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")] = None,
+    competition: Competition = None,
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change a competition's texts and dates; the rules of its scores never change.
+
+    Example: tacit scores host edit --closes 2026-12-31 --competition titanic
+    """
+    given = {"name": name, "description": description, "opens": _moment(opens), "closes": _moment(closes)}
+    with connect(url, token) as client:
+        sent = {key: value for key, value in given.items() if value is not None}
+        found = client.call("PATCH", f"/competitions/{find_slug(client, competition)}", sent)
+    _say(found, [f"{found['name']} was changed."], as_json=as_json)
+
+
+@_asking("DELETE", "invites")
+def revoke(found: Any) -> Iterable[str]:  # noqa: ANN401
+    """Make all invites void that no team has used.
+
+    Example: tacit scores host revoke --competition titanic
+    """
+    return [f"{found['revoked']} unused invites are void."]
+
+
+@_asking("GET", "actions")
+def actions(found: Any) -> Iterable[str]:  # noqa: ANN401
+    """List what the host did to teams, invites, texts and dates, newest first.
+
+    Example: tacit scores host actions --competition titanic
+    """
+    lines = [
+        f"{one['time']} {one['what']}: {one['whom']}{' (' + one['reason'] + ')' if one['reason'] else ''}"
+        for one in found
+    ]
+    return lines or ["Nothing yet."]
 
 
 def _say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:  # noqa: ANN401

@@ -10,11 +10,13 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.settings import Choice, choices_of, settings_of, to_words
+from tacit.privacy.settings import Choice, choices_of, read_value, settings_of, to_words
 from tacit.server.errors import status_of
+from tacit.server.hosting import CompetitionChange
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
+from tacit.server.records import Standing
 from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
@@ -89,6 +91,32 @@ def add_host_pages(routes: APIRouter) -> None:
         del form
         return _manage_page(request, slug, invite=engine_of(request).invite(slug))
 
+    @routes.post("/c/{slug}/standing")
+    def set_standing(request: Request, slug: str, form: HostForm) -> Response:
+        engine = engine_of(request)
+        wanted = read_value(Standing, text_of(form, "standing"), field="standing")
+        engine.set_standing(engine.team(slug, text_of(form, "team")), wanted, reason=text_of(form, "reason"))
+        return go_to(f"/c/{slug}/host#invites")
+
+    @routes.post("/c/{slug}/token")
+    def reissue(request: Request, slug: str, form: HostForm) -> Response:
+        engine = engine_of(request)
+        return _manage_page(request, slug, token=engine.reissue_token(engine.team(slug, text_of(form, "team"))))
+
+    @routes.post("/c/{slug}/revoke")
+    def revoke(request: Request, slug: str, form: HostForm) -> Response:
+        del form
+        engine_of(request).revoke_invites(slug)
+        return go_to(f"/c/{slug}/host#actions")
+
+    @routes.post("/c/{slug}/edit")
+    def edit(request: Request, slug: str, form: HostForm) -> Response:
+        given = {name: text_of(form, name) for name in ("name", "description", "opens", "closes")}
+        dates = {name: _moment(given, name) for name in ("opens", "closes")}
+        change = CompetitionChange(name=given["name"] or None, description=given["description"], **dates)
+        engine_of(request).change_competition(slug, change)
+        return go_to(f"/c/{slug}/host#actions")
+
     @routes.post("/c/{slug}/final")
     def finish(request: Request, slug: str, form: HostForm) -> Response:
         del form
@@ -151,7 +179,7 @@ def _moment(given: dict[str, str], name: str) -> datetime | None:
         raise InvalidInput(f"{name} must be a date and time as 2026-12-31T23:59, got {given[name][:40]!r}") from None
 
 
-def _manage_page(request: Request, slug: str, *, invite: str | None = None) -> Response:
+def _manage_page(request: Request, slug: str, *, invite: str | None = None, token: str | None = None) -> Response:
     engine = engine_of(request)
     competition = engine.competition(slug)
     return render(
@@ -162,6 +190,8 @@ def _manage_page(request: Request, slug: str, *, invite: str | None = None) -> R
         flags=engine.flags(slug)[:200],
         spend=engine.spend(slug),
         invite=invite,
+        token=token,
+        actions=engine.actions(slug)[:200],
         split=engine.board(slug).rules.is_split,
         waits=competition.closes is not None and not competition.is_closed(engine.settings.clock()),
     )
