@@ -52,6 +52,7 @@ ROUTES = [
     ("GET", "/competitions", "anyone"),
     ("GET", "/competitions/coins", "anyone"),
     ("GET", "/health", "anyone"),
+    ("GET", "/ready", "anyone"),
     ("GET", "/competitions/coins/features", "visible"),
     ("GET", "/competitions/coins/leaderboard", "visible"),
     ("GET", "/competitions/coins/history", "visible"),

@@ -8,13 +8,18 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.server.upkeep import backup, check, restore
+
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=False)
+app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
+for _command in (backup, restore, check):
+    app.command()(_command)
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
 def serve(
+    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Option(help="The folder of the database, the ledger and the key of the labels; created with mode 0700."),
@@ -55,6 +60,8 @@ def serve(
 
     Example: tacit serve --folder competition --port 8000 --secure-cookies --trusted-proxy 127.0.0.1
     """
+    if context.invoked_subcommand is not None:
+        return
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.extras import load_extra
 

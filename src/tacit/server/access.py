@@ -141,6 +141,12 @@ class TokenAccess(CompetitionReader):
             return True
         return self._admin is not None and hmac.compare_digest(self._admin, digest)
 
+    def check_ready(self) -> None:
+        """Raise unless the database takes a write and the ledger can be read."""
+        with self._writing() as connection:
+            connection.execute(update(SERVER).values(time=SERVER.c.time))
+        self._accounts.reach()
+
     def _read_admin(self) -> bytes | None:
         with self._database.reading() as connection:
             return _admin_of(connection)

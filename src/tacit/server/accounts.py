@@ -32,6 +32,7 @@ class LedgerAccounts:
     """
 
     def __init__(self, location: str | Path, *, key: ServerKey | None) -> None:
+        self.own = key is not None
         exists = Ledger.exists(location)
         self._ledger = Ledger.open(location, sealing=key) if exists else _create(location, key)
 
@@ -80,6 +81,14 @@ class LedgerAccounts:
         """Return the charges that nobody voided: what each is for, and its id."""
         entries = self.statement(data_set).entries
         return {entry.purpose: entry.id for entry in entries if entry.voids is None and entry.voided_by is None}
+
+    def reach(self) -> None:
+        """Raise unless the ledger can be read."""
+        _ = self._ledger.data_sets
+
+    def charged(self) -> tuple[str, ...]:
+        """Return the names of all labels in the ledger for which a charge stands."""
+        return tuple(name for name in self._ledger.data_sets if self.standing(name))
 
     def statement(self, data_set: str) -> DataSetStatement:
         """Return all that the ledger says about labels."""

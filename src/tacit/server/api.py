@@ -112,6 +112,11 @@ def _for_anyone(routes: APIRouter) -> None:
     def health() -> dict[str, str]:
         return {"status": "ok"}
 
+    @routes.get("/ready", summary="Whether a write succeeds and the ledger can be read")
+    def ready(engine: Served) -> dict[str, str]:
+        engine.check_ready()
+        return {"status": "ready"}
+
     @routes.get("/competitions", summary="All competitions")
     def competitions(engine: Served) -> tuple[Competition, ...]:
         return engine.competitions()

@@ -20,7 +20,7 @@ from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, FILE, TEAM
 from tacit.server.terms import SLUG, CompetitionTerms
 
-__all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "read_board", "rules_of"]
+__all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "labels_place", "read_board", "rules_of"]
 
 _UNLIMITED = ServerLimits(rows=2**31, columns=2**31, cell=2**31)  # what was let in once is read again
 
@@ -107,7 +107,7 @@ def insert_competition(
         )
     )
     number = find(connection, terms.slug)["id"]
-    sealed = key.seal(labels.to_bytes(), place=_labels_place(terms.slug))
+    sealed = key.seal(labels.to_bytes(), place=labels_place(terms.slug))
     contents = {"features": features.to_csv(), "labels": sealed}
     rows = [{"competition": number, "kind": kind, "content": content} for kind, content in contents.items()]
     connection.execute(insert(FILE), rows)
@@ -117,7 +117,7 @@ def read_board(connection: Connection, competition: RowMapping, *, rules: Rules,
     """Open a competition: its labels are decrypted into memory."""
     files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
     contents = {row["kind"]: bytes(row["content"]) for row in files}
-    opened = key.open(contents["labels"], place=_labels_place(competition["slug"]))
+    opened = key.open(contents["labels"], place=labels_place(competition["slug"]))
     return CompetitionBoard(
         id=competition["id"],
         rules=rules,
@@ -127,7 +127,8 @@ def read_board(connection: Connection, competition: RowMapping, *, rules: Rules,
     )
 
 
-def _labels_place(slug: str) -> str:
+def labels_place(slug: str) -> str:
+    """Return what a competition's encrypted labels are bound to."""
     return f"the labels of {slug}"
 
 

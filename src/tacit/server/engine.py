@@ -75,13 +75,23 @@ class ScoringEngine(TokenAccess):
 
     @classmethod
     def open(cls, settings: ServerSettings) -> ScoringEngine:
-        """Open a server's data, or make them where there are none; start its writer."""
+        """Open a server's data, or make them where there are none; start its writer.
+
+        Where database and ledger disagree, nothing is started: scores would be shown that nobody pays for.
+        """
         _check_key_is_kept(settings)
         if settings.folder.exists() and not settings.folder.is_dir():
             raise InvalidInput(f"must be a folder, {settings.folder} is a file", field="folder")
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_copies(settings.folder)
-        return cls(settings, key=ServerKey.find(settings.key_location))
+        engine = cls(settings, key=ServerKey.find(settings.key_location))
+        wrong = engine.disagreement()
+        if wrong is not None:
+            engine.close()
+            raise InvalidInput(
+                f"the database and the ledger are not of one server and moment: {wrong}; restore both from one backup"
+            )
+        return engine
 
     def close(self) -> None:
         """Finish what is queued, and stop."""

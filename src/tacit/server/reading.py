@@ -27,6 +27,7 @@ from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, SUBMISSION, TEAM
 from tacit.server.settings import ServerSettings
 from tacit.server.submission import used_on
+from tacit.server.upkeep import disagreements
 
 __all__ = ["CompetitionReader"]
 
@@ -44,6 +45,11 @@ class CompetitionReader:
         self._database.prepare()
         self._accounts = LedgerAccounts(settings.ledger_location, key=None if settings.ledger else key)
         self._boards: dict[str, CompetitionBoard] = {}
+
+    def disagreement(self) -> str | None:
+        """Return the first thing on which database and ledger disagree; None if they agree."""
+        with self._database.reading() as connection:
+            return next(disagreements(connection, self._accounts), None)
 
     def remaining(self, team: Team) -> RemainingSubmissions:
         """Return what is left of the team's budget."""
