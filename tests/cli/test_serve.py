@@ -151,7 +151,7 @@ def test_an_audit_fails_where_labels_leak(run, server):
 
 def test_an_audit_passes_where_noise_hides_them(run, server):
     create(run, server[1], "noised", "--epsilon 0.01 --submissions 10")
-    document = json.loads(run("audit --competition noised --max-recovered 0.15 --submissions 8 --teams 1 --json"))
+    document = json.loads(run("audit --competition noised --max-recovered 0.15 --submissions 8 --attackers 1 --json"))
     assert document["passed"]
     assert document["submissions"] == 8
 

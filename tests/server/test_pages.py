@@ -333,7 +333,7 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
         send(team, "/join", {"invite": engine.invite("new"), "name": name})
         assert "Your last submission is the one that is ranked" in team.get("/c/new/team").text
         assert send(team, "/c/new/team", {}, files=predictions(np.full(ROWS, 0.5))).status_code == 303
-    assert "final score is used as well" in admin.get("/c/new/leaks").text
+    assert "final scores are used as well" in admin.get("/c/new/leaks").text
     assert send(admin, "/c/new/final", {}, form="/c/new/host").status_code == 303
     board = admin.get("/c/new").text
     assert "Final ranking" in board

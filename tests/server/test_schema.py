@@ -82,7 +82,7 @@ def ask_all(app, operation, mode, tokens, description="/api/v1/openapi.json"):
     def ask(case):
         for token in tokens:
             for slug in {case.path_parameters.get("slug"), "coins"} if "{slug}" in path else {None}:
-                case.path_parameters = {} if slug is None else {"slug": slug}
+                case.path_parameters |= {} if slug is None else {"slug": slug}
                 answer = case.call(headers={"Authorization": f"Bearer {token}"} if token else {})
                 assert answer.status_code < 500, answer.text
 

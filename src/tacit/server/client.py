@@ -77,7 +77,7 @@ class ServerClient:
         key
             A name of the client's own for the request: sent twice under the same one, it counts once.
         token
-            Of who sends this request; default: the client's own.
+            The token of this request; default: the client's own.
 
         Raises
         ------

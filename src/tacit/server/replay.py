@@ -116,8 +116,8 @@ def replay_attack(
     tell(0, teams * budget, prior.argmax(axis=1))
     start = time.perf_counter()
     with engine.copy_for_replay(slug, submissions=budget, teams=teams) as copy, serving(copy) as url:
-        coalition = _Coalition(copy, slug, url, teams=teams, submissions=budget)
-        found = coalition.attack(board, prior=prior, rng=rng, tell=tell)
+        attackers = _AttackingTeams(copy, slug, url, teams=teams, submissions=budget)
+        found = attackers.attack(board, prior=prior, rng=rng, tell=tell)
     exposed = (found.labels == truth) & (found.after.max(axis=1) > _SURE) & (prior.max(axis=1) <= _SURE)
     return ReplayResult(
         attack=found.attack,
@@ -131,7 +131,7 @@ def replay_attack(
     )
 
 
-class _Coalition:
+class _AttackingTeams:
     """Teams of a copy that share their scores: one after the other uses its live scores, and all get a final one."""
 
     def __init__(self, copy: ScoringEngine, slug: str, url: str, *, teams: int, submissions: int) -> None:

@@ -34,7 +34,7 @@ def audit(
     submissions: Annotated[
         int | None, typer.Option(help="Submissions of each attacking team, up to 10,000. Default: its whole budget.")
     ] = None,
-    teams: Annotated[
+    attackers: Annotated[
         int | None, typer.Option(help="Teams that share their scores. Default: all that may join.", min=1)
     ] = None,
     as_json: AsJson = False,
@@ -56,7 +56,7 @@ def audit(
     with connect(url, token) as client:
         slug = find_slug(client, competition)
         told = client.call("GET", f"/competitions/{slug}/forecast")
-        result = _run(client, slug, {"submissions": submissions, "teams": teams})
+        result = _run(client, slug, {"submissions": submissions, "teams": attackers})
     passed = result["gained"] <= max_recovered
     if as_json:
         print_json({"competition": slug, "passed": passed, "max_recovered": max_recovered, **result, "forecast": told})
