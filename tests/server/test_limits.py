@@ -199,11 +199,12 @@ def test_the_log_has_routes_and_nothing_of_a_request(client, sqlite_engine, make
     with caplog.at_level(logging.INFO, logger="tacit.server.access"):
         client.get(f"{API}/competitions/coins/budget?secret=query", headers=headers)
         client.get(f"{API}/competitions/zq-path", headers=headers)
-        client.get("/nothing/zq-path")
+        last = client.get("/nothing/zq-path", headers={"x-request-id": "zq-path"})
     told = "\n".join(JsonLines().format(record) for record in caplog.records)
     assert '"route": "/api/v1/competitions/{slug}/budget"' in told
     assert '"who": "team 1"' in told
     assert '"status": 404' in told
+    assert f'"request": "{last.headers["x-request-id"]}"' in told
     assert "zq-path" not in told
     assert "query" not in told
     assert "tacit_team" not in told

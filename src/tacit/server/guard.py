@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
@@ -70,13 +71,14 @@ class RequestGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = perf_counter(), 500
+        began, status, number = perf_counter(), 500, secrets.token_hex(8)
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = number
                 for name, value in (_HEADERS | self._transport_security()).items():
                     headers.setdefault(name, value)
             await send(message)
@@ -84,7 +86,7 @@ class RequestGuard:
         try:
             await self._guarded(scope, receive, answer)
         finally:
-            fields = _fields(scope, status=status, seconds=perf_counter() - began)
+            fields = {"request": number} | _fields(scope, status=status, seconds=perf_counter() - began)
             _log.info("request %s", fields, extra={"fields": fields})
 
     def _transport_security(self) -> dict[str, str]:
