@@ -103,10 +103,12 @@ def problems(settings: ServerSettings) -> list[str]:
 
 def check_file(file: Path) -> Iterator[str]:
     """Yield what SQLite finds wrong with a file."""
-    with closing(_open(file)) as connection:
-        for (verdict,) in connection.execute("PRAGMA integrity_check(3)"):
-            if verdict != "ok":
-                yield f"{file.name} is damaged: {verdict}"
+    try:
+        with closing(_open(file)) as connection:
+            verdicts = connection.execute("PRAGMA integrity_check(3)").fetchall()
+    except sqlite3.DatabaseError as error:
+        verdicts = [(str(error),)]
+    yield from (f"{file.name} is damaged: {verdict}" for (verdict,) in verdicts if verdict != "ok")
 
 
 def _check_files(settings: ServerSettings) -> None:
