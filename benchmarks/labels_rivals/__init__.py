@@ -1,0 +1,1 @@
+"""Whether anything simpler than the default learns more from randomized labels: every set, learner and epsilon."""
