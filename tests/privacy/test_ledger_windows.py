@@ -134,3 +134,9 @@ def test_the_commands_of_parts_and_windows(tmp_path):
     run("charge visits --unit label --epsilon 0.25 --part new --purpose x")
     shown = run("show visits")
     assert "for a person with rows in every part: epsilon 0.25, delta 0." in shown
+
+
+@pytest.mark.parametrize("rows", [range(0, 4, 2), range(-1, 2), range(2, 2)], ids=str)
+def test_rows_of_a_part_are_from_a_start_to_a_later_stop(rows):
+    with pytest.raises(InvalidInput, match="must have rows start to stop"):
+        DataSetPart(name="odd", rows=rows)
