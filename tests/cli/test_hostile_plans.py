@@ -32,7 +32,10 @@ PLANS = {
     "no number": (f"{DATA}[[labels]]\nepsilon = nan\n", "line 5, labels.epsilon: epsilon must be a finite number"),
     "infinity": (f"{DATA}[[labels]]\nepsilon = -inf\n", "line 5, labels.epsilon: epsilon must be a finite number"),
     "no delta": (f"{DATA}[audit]\ndelta = nan\n[[labels]]\nepsilon = 1\n", "delta must be in [0, 1), got nan"),
-    "no limit": (f"{DATA}[limits]\nodds = nan\n[[labels]]\nepsilon = 1\n", "odds must be above 1, such as 10, got nan"),
+    "no limit": (
+        f"{DATA}[limits]\nodds = nan\n[[labels]]\nepsilon = 1\n",
+        "odds must be a finite number above 1, such as 10, got nan",
+    ),
     "no rows": (f"{DATA}rows = nan\n[[labels]]\nepsilon = 1\n", "rows must be an integer, got nan"),
     "classes": (f"{DATA}[[labels]]\nepsilon = 1\nclasses = [{WORDS}]\n", "classes, and at most 10,000"),
     "values": (f"{DATA}[[labels]]\nepsilon = 1\nmechanism = 'bins'\nvalues = [{NUMBERS}]\n", "order and at most 2,001"),

@@ -44,8 +44,8 @@ class RunLimits:
     def __post_init__(self) -> None:
         if self.period and self.epsilon is None:
             raise InvalidInput("requires epsilon, the budget of that time", field="period")
-        if self.odds is not None and not self.odds > 1:
-            raise InvalidInput(f"must be above 1, such as 10, got {self.odds}", field="odds")
+        if self.odds is not None and not 1 < self.odds < math.inf:
+            raise InvalidInput(f"must be a finite number above 1, such as 10, got {self.odds}", field="odds")
         if self.advantage is not None and not 0 < self.advantage <= 1:
             raise InvalidInput(f"must be a share above 0 and at most 1, got {self.advantage}", field="advantage")
         if self.epsilon is not None:

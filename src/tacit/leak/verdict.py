@@ -158,8 +158,8 @@ def _bound(leak: Leak) -> EpsilonBound:
 
 
 def _check_odds(odds: float) -> float:
-    if not odds > 1:
-        raise InvalidInput(f"must be above 1, such as 10, got {odds!r}", field="odds")
+    if not 1 < odds < math.inf:
+        raise InvalidInput(f"must be a finite number above 1, such as 10, got {odds!r}", field="odds")
     return float(odds)
 
 
