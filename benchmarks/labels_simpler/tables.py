@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.labels_rivals.compare import LEVEL, MARGINS, Comparison, compare, holm
-from benchmarks.labels_rivals.learners import WORDS
+from benchmarks.labels_simpler.compare import LEVEL, MARGINS, Comparison, compare, holm
+from benchmarks.labels_simpler.learners import WORDS
 
 _SHOWN = 15  # of the cells that are worst
 _WORDS = {"accuracy": "accuracy", "auc": "AUC", "loss": "log loss", "calibration": "calibration error"}
 
 
-def rivals_table(document: Mapping[str, Any]) -> str:
+def simpler_table(document: Mapping[str, Any]) -> str:
     """How many cells are worse, the worst of them, and the means of every way."""
     cells = document["cells"]
     found = compare(cells)
@@ -45,10 +45,10 @@ def _counts(found: Sequence[Comparison], adjusted: Sequence[float]) -> str:
 def _worst(found: Sequence[Comparison], adjusted: Sequence[float]) -> str:
     both = [pair for pair in zip(found, adjusted, strict=True) if pair[0].worse]
     both.sort(key=lambda pair: -pair[0].excess / MARGINS[pair[0].measure])
-    lines = ["| set, learner, epsilon | measure | default | rival | its value | p |", "|" + " --- |" * 6]
+    lines = ["| set, learner, epsilon | measure | default | alternative | its value | p |", "|" + " --- |" * 6]
     for one, p in both[:_SHOWN]:
         place = "**" + one.place.replace("/", ", ") + "**"
-        values = f"**{one.default:.3f}** | {WORDS[one.rival]} | {one.best:.3f}"
+        values = f"**{one.default:.3f}** | {WORDS[one.alternative]} | {one.best:.3f}"
         lines.append(f"| {place} | {_WORDS[one.measure]} | {values} | {p:.2g} |")
     return "\n".join(lines) if both else "No cell is worse."
 

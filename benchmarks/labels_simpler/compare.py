@@ -1,4 +1,4 @@
-"""Where a simpler way beats the default: the rival is chosen on half of the seeds, and compared on the others."""
+"""Where a simpler way beats the default: the alternative is chosen on half of the seeds, and compared on the others."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Cells = Mapping[str, Mapping[str, Any]]
 Array = NDArray[np.float64]
 
 MARGINS = {"accuracy": 0.01, "auc": 0.01, "loss": 0.02, "calibration": 0.02}
-"""How much worse is worse; of the log loss, as a share of the rival's."""
+"""How much worse is worse; of the log loss, as a share of the alternative's."""
 
 LEVEL, TOLERATED = 0.05, 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How much worse the default is than the best rival, in one measure, on the other half of the seeds."""
+    """How much worse the default is than the best alternative, in one measure, on the other half of the seeds."""
 
     place: str  # set/learner/epsilon
     measure: str
-    rival: str
+    alternative: str
     default: float
     best: float
     excess: float  # beyond the margin, mean over the seeds
@@ -47,7 +47,7 @@ def holm(comparisons: Sequence[Comparison]) -> list[float]:
 
     Examples
     --------
-    >>> made = [Comparison(place="a", measure="auc", rival="plain", default=0, best=0, excess=1, chance=p)
+    >>> made = [Comparison(place="a", measure="auc", alternative="plain", default=0, best=0, excess=1, chance=p)
     ...         for p in (0.04, 0.01, 0.03)]
     >>> [round(p, 2) for p in holm(made)]
     [0.06, 0.03, 0.06]
@@ -68,18 +68,18 @@ def _places(cells: Cells) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
 
 def _compared(place: str, seeds: list[Mapping[str, Any]]) -> Iterator[Comparison]:
     half = len(seeds) // 2
-    rivals = [way for way in seeds[0] if isinstance(seeds[0][way], Mapping) and way not in ("default", "clean")]
+    alternatives = [way for way in seeds[0] if isinstance(seeds[0][way], Mapping) and way not in ("default", "clean")]
     for measure in MARGINS:
         sign = -1.0 if measure in ("accuracy", "auc") else 1.0
-        of = {way: sign * np.array([cell[way][measure] for cell in seeds]) for way in (*rivals, "default")}
-        rival = min(rivals, key=lambda way: of[way][:half].mean())
-        ours, theirs = of["default"][half:], of[rival][half:]
+        of = {way: sign * np.array([cell[way][measure] for cell in seeds]) for way in (*alternatives, "default")}
+        alternative = min(alternatives, key=lambda way: of[way][:half].mean())
+        ours, theirs = of["default"][half:], of[alternative][half:]
         margin = MARGINS[measure] * (theirs if measure == "loss" else 1.0)
         beyond = ours - theirs - margin
         yield Comparison(
             place=place,
             measure=measure,
-            rival=rival,
+            alternative=alternative,
             default=float(sign * ours.mean()),
             best=float(sign * theirs.mean()),
             excess=float(beyond.mean()),

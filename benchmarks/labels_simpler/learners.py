@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.labels_rivals.sets import Rows
+from benchmarks.labels_simpler.sets import Rows
 from tacit.labels.fitting.denoise import ForwardCorrection, NoCorrection
 from tacit.labels.learners.backward import BackwardCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -21,7 +21,7 @@ from tacit.labels.releases.release import Release
 
 Array = NDArray[np.float64]
 MOST_SIGNED = 10
-PENALTY, STEPS = 1.0, 150  # of the rival that maximizes the likelihood
+PENALTY, STEPS = 1.0, 150  # of the alternative that maximizes the likelihood
 
 
 def _xgboost() -> Any:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def cells(gap):
-    """Eight seeds of one place, in which the default's accuracy is behind the best rival's by ``gap``."""
+    """Eight seeds of one place, in which the default's accuracy is behind the best alternative's by ``gap``."""
     rng = np.random.default_rng(0)
     made = {}
     for seed in range(8):
@@ -23,11 +23,11 @@ def cells(gap):
 
 
 def test_a_default_that_is_behind_is_found_and_one_that_is_not_is_not():
-    compare = importlib.import_module("benchmarks.labels_rivals.compare")
+    compare = importlib.import_module("benchmarks.labels_simpler.compare")
     for gap, expected in ((0.05, True), (0.0, False)):
         found = compare.compare(cells(gap))
         accuracy = next(one for one in found if one.measure == "accuracy")
-        assert accuracy.rival == "forward"
+        assert accuracy.alternative == "forward"
         assert accuracy.worse is expected
         assert (compare.holm(found)[found.index(accuracy)] < 0.05) is expected
     fewer = {key: cell for key, cell in cells(0.05).items() if key[-1] in "01"}
@@ -35,7 +35,7 @@ def test_a_default_that_is_behind_is_found_and_one_that_is_not_is_not():
 
 
 def test_the_page_is_made_of_the_measurements():
-    tables = importlib.import_module("benchmarks.labels_rivals.tables")
-    document = json.loads((ROOT / "benchmarks" / "results" / "labels_rivals.json").read_text(encoding="utf-8"))
-    page = (ROOT / "docs" / "labels_rivals.md").read_text(encoding="utf-8")
-    assert tables.rivals_table(document) in page, "run python -m benchmarks.labels_rivals --table"
+    tables = importlib.import_module("benchmarks.labels_simpler.tables")
+    document = json.loads((ROOT / "benchmarks" / "results" / "labels_simpler.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "labels_simpler.md").read_text(encoding="utf-8")
+    assert tables.simpler_table(document) in page, "run python -m benchmarks.labels_simpler --table"

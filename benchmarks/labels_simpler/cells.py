@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
-from benchmarks.labels_rivals.learners import LEARNERS, fit_way, ways_of
-from benchmarks.labels_rivals.sets import SETS
+from benchmarks.labels_simpler.learners import LEARNERS, fit_way, ways_of
+from benchmarks.labels_simpler.sets import SETS
 from tacit.labels import Plan, protect
 
 Array = NDArray[np.float64]

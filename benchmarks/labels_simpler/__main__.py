@@ -1,8 +1,8 @@
-"""Measure the cells that are not measured yet; write the tables of ``docs/labels_rivals.md``.
+"""Measure the cells that are not measured yet; write the tables of ``docs/labels_simpler.md``.
 
-TACIT_DATA=folder python -m benchmarks.labels_rivals                    # all cells; resumes
-python -m benchmarks.labels_rivals --learners linear --sets digits,wine --seeds 4
-python -m benchmarks.labels_rivals --table
+TACIT_DATA=folder python -m benchmarks.labels_simpler                    # all cells; resumes
+python -m benchmarks.labels_simpler --learners linear --sets digits,wine --seeds 4
+python -m benchmarks.labels_simpler --table
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from pathlib import Path
 from time import monotonic
 
 from benchmarks.cells import read_cells, write_cells, write_table
-from benchmarks.labels_rivals.cells import measure, plan
-from benchmarks.labels_rivals.learners import LEARNERS
-from benchmarks.labels_rivals.sets import SETS
-from benchmarks.labels_rivals.tables import rivals_table
+from benchmarks.labels_simpler.cells import measure, plan
+from benchmarks.labels_simpler.learners import LEARNERS
+from benchmarks.labels_simpler.sets import SETS
+from benchmarks.labels_simpler.tables import simpler_table
 
-OUT = Path(__file__).parents[1] / "results" / "labels_rivals.json"
-PAGE = Path(__file__).parents[2] / "docs" / "labels_rivals.md"
+OUT = Path(__file__).parents[1] / "results" / "labels_simpler.json"
+PAGE = Path(__file__).parents[2] / "docs" / "labels_simpler.md"
 
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parse(arguments)
     if options.table:
-        write_table(PAGE, options.out, name="rivals", make=rivals_table)
+        write_table(PAGE, options.out, name="simpler", make=simpler_table)
         return
     document = read_cells(options.out, quick=options.quick)
     document.setdefault("cap", options.cap)
@@ -52,14 +52,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.labels_rivals",
+        prog="python -m benchmarks.labels_simpler",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--learners", default=",".join(LEARNERS))
     parser.add_argument("--epsilons", default="0.5,1,2,3")
-    parser.add_argument("--seeds", type=int, default=10, help="the rival is chosen on the first half of them")
+    parser.add_argument("--seeds", type=int, default=10, help="the alternative is chosen on the first half of them")
     parser.add_argument("--cap", type=int, default=20_000, help="rows to learn from, and as many others to judge by")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no cell after so long")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
