@@ -219,6 +219,15 @@ def amounts(tmp_path):
     return path
 
 
+def test_two_numbers_other_than_0_and_1_are_planned_as_classes(run, tmp_path):
+    rows = "".join(f"{'abc'[k % 3]},{1 + k * 7 % 3 % 2}\n" for k in range(120))
+    (tmp_path / "codes.csv").write_text(f"site,sick\n{rows}")
+    assert run("--label", "sick", "--surfaces", "bags", data=tmp_path / "codes.csv") == 0
+    (bags,) = read_plan(run.out).steps
+    assert bags.plan.totals.name == "classes"
+    assert measure(bags, seed=0).utility is not None
+
+
 @pytest.mark.parametrize("most", [0.0, 7.0, None])
 def test_cuts_of_a_skewed_amount_leave_rows_in_each_class(most):
     """Whatever most labels are: the largest, one in the middle, or no one value."""

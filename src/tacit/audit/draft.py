@@ -75,7 +75,7 @@ def draft_plan(
     e = f"{check_epsilon(epsilon):g}"
     declared = _declared(found, public)
     columns = found.features_used
-    own = _of_classes() if numeric is None else _of_numbers(numeric)
+    own = _of_classes(found.table, label) if numeric is None else _of_numbers(numeric)
     parts = {
         "labels": _LABELS.format(e=e, order=_ORDERS[order].format(released=_released(found.table, label)), **own),
         "bags": _bags(found, e, own, rows=rows),
@@ -168,9 +168,12 @@ def _released(table: pa.Table, label: str) -> str:
     return _quoted("all") if {*matching, label} == {*table.column_names} else _listed(matching)
 
 
-def _of_classes() -> dict[str, str]:
-    """The values of the templates for a label that is classes."""
-    return {"kind": "", "values": "", "totals": "", "cuts": "", "metric": "", "errors": "log losses"}
+def _of_classes(table: pa.Table, label: str) -> dict[str, str]:
+    """The values of the templates for a label that is classes; the log loss reads two numbers if they are 0 and 1."""
+    values = set(table[label].unique().drop_null().to_pylist()) if label in table.column_names else set()
+    coded = len(values) == 2 and values != {0, 1} and not any(isinstance(value, str) for value in values)
+    totals = 'totals = "classes"  # because the two classes are numbers other than 0 and 1\n' if coded else ""
+    return {"kind": "", "values": "", "totals": totals, "cuts": "", "metric": "", "errors": "log losses"}
 
 
 def _of_numbers(label: NumericLabel) -> dict[str, str]:
