@@ -88,6 +88,7 @@ def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
     assert told.protected > 0.75
     assert told.protected <= told.unprotected
     assert not told.worthless
+    assert not told.unproved
     assert drowned.protected < told.protected
 
 
@@ -101,3 +102,9 @@ def test_no_yes_by_a_guarantee_that_the_measured_change_exceeds(finding, found, 
     assert made.state is state
     assert made.beyond_guarantee == ("rows that resemble each other reveal more" in made.reason)
     assert made.beyond_guarantee == (state is ReleaseState.UNKNOWN)
+
+
+def test_a_rare_label_that_nobody_can_learn_is_told_apart_from_utility(audit):
+    utility = audit(2_000, 12, 1.0).findings[0].utility
+    assert utility.protected == utility.blind > 0.99
+    assert utility.unproved

@@ -77,6 +77,11 @@ class Utility(StoredResult):
         """Whether the private data clearly are better than no data, and the release is not shown to be."""
         return self.unprotected_interval.low > self.blind and self.interval.low <= self.blind
 
+    @property
+    def unproved(self) -> bool:
+        """Whether neither the release nor the private data are shown to be better than no data."""
+        return self.unprotected_interval.low <= self.blind and self.interval.low <= self.blind
+
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """Read back what :meth:`to_json` wrote; older files have no interval of ``blind``."""

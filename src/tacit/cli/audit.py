@@ -18,6 +18,7 @@ from tacit.privacy.words import split_words
 
 if TYPE_CHECKING:
     from tacit.audit import AuditPlan, AuditResult, Finding, RunLimits
+    from tacit.audit.utility import Utility
 
 __all__ = ["app"]
 
@@ -207,7 +208,6 @@ def _print_summary(result: AuditResult) -> None:
     from rich.text import Text
 
     from tacit.audit import judge
-    from tacit.audit.words import percent
     from tacit.privacy.rounding import format_up
 
     console, verdict = Console(), judge(result)
@@ -217,7 +217,7 @@ def _print_summary(result: AuditResult) -> None:
             Text(_shown(finding.name)),  # a column may be named like markup
             "none" if finding.epsilon is None else f"epsilon {format_up(finding.epsilon, digits=3)}",
             Text(_shown(_suspicion(finding))),
-            f"{percent(finding.utility.protected)} of {percent(finding.utility.unprotected)}",
+            _utility(finding.utility),
             f"{finding.answer}{', but no utility' if finding.utility.worthless else ''}",
         )
     if result.findings:
@@ -232,6 +232,13 @@ def _print_summary(result: AuditResult) -> None:
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
         if text:
             console.print(f"\n{_shown(text)}", markup=False, highlight=False)
+
+
+def _utility(utility: Utility) -> str:
+    from tacit.audit.words import percent
+
+    found = f"{percent(utility.protected)} of {percent(utility.unprotected)}"
+    return f"{found}; no data: {percent(utility.blind)}" if utility.unproved else found
 
 
 def _suspicion(finding: Finding) -> str:
