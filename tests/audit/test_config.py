@@ -79,7 +79,7 @@ def test_a_plan_is_read(write):
             "[[models]]\nepsilon = 1\ndelta = 0.1",
             "line 14, models.delta: delta must be below 1/40",
         ),
-        ("odds = 10", "odds = 1", "line 10, limits.odds: odds must be above 1"),
+        ("odds = 10", "odds = 1", "line 10, limits.odds: odds must be a finite number above 1"),
         ("odds = 10", "advantage = 5", "line 10, limits.advantage: advantage must be a share"),
         ("odds = 10", 'period = "2027"', "line 10, limits.period: period requires epsilon"),
         ("odds = 10", "epsilon = -1", "line 10, limits.epsilon: epsilon must be"),

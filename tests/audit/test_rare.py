@@ -76,9 +76,9 @@ def test_too_few_rows_pass_by_guarantee_alone(audit, epsilon, state):
 def test_the_utility_of_a_rare_label_is_how_well_it_is_ranked(step_of):
     """Always guessing no is right for 96% of the rows, and tells nobody who is ill."""
     rng = np.random.default_rng(0)
-    age = rng.integers(20, 90, 12_000)
-    ill = rng.random(12_000) < 1 / (1 + np.exp(6.5 - age / 18))
-    noise = {f"noise {i}": rng.normal(size=12_000) for i in range(5)}
+    age = rng.integers(20, 90, 6_000)
+    ill = rng.random(6_000) < 1 / (1 + np.exp(6.5 - age / 18))
+    noise = {f"noise {i}": rng.normal(size=6_000) for i in range(5)}
     table = pa.table({"age": age, **noise, "ill": np.where(ill, "yes", "no")})
     source = AuditedTable(name="people", table=table, label="ill", features=("age", *noise))
     plan = AuditPlan(steps=tuple(step_of(source, "labels", epsilon=epsilon) for epsilon in (3, 0.01)), epsilons=())

@@ -209,8 +209,14 @@ def test_an_existing_file_is_kept(folder):
     words = ("--epsilon", "1", "--mechanism", "totals", "--out", out)
     assert "exists" in _protect(folder, *words, code=2).stderr
     assert out.read_text() == "mine"
+    assert "is not a release" in _protect(folder, *words, "--force", code=2).stderr
+    assert out.read_text() == "mine"
+    out.unlink()
+    _protect(folder, *words)
+    made = out.read_text()
     _protect(folder, *words, "--force")
-    assert "tacit_release" in out.read_text()
+    assert "tacit_release" in made
+    assert out.read_text() != made, "a release replaces a release"
 
 
 @pytest.mark.parametrize(

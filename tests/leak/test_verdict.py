@@ -181,7 +181,7 @@ def test_several_limits_are_all_checked():
     ("limits", "rule"),
     [
         ({}, "one of odds, advantage, epsilon and guarantee must be given"),
-        ({"odds": 1.0}, "odds must be above 1"),
+        ({"odds": 1.0}, "odds must be a finite number above 1"),
         ({"odds": 10}, "has no change of odds"),
         ({"advantage": 0.0}, "advantage must be in"),
         ({"advantage": math.nan}, "advantage must be in"),

@@ -51,9 +51,9 @@ def points_gained(answers: int, *, rows: int, noise: float, rarest: float) -> fl
     Examples
     --------
     >>> round(points_gained(10, rows=660, noise=0.0, rarest=0.5), 1)
-    9.8
+    9.9
     >>> round(points_gained(10, rows=660, noise=0.0, rarest=0.01), 1)
-    46.8
+    47.0
     """
     sizes = np.unique(np.geomspace(1, rows, 40).astype(int))
     gains = (_advantage(answers, int(size), noise=noise, rarest=rarest) * int(size) / rows for size in sizes)
