@@ -107,8 +107,7 @@ def print_leak(leak: Leak, to: Destination | None, *, as_json: bool) -> None:
     if as_json:
         print_json({**leak.to_json(), "path": to and str(to.path)})
     else:
-        worst = [f"{change}." for change in leak.changes[:1]]
-        _say([*leak.notes, f"{leak}", *worst], to, what="The guesses")
+        _say([*leak.notes, f"{leak}"], to, what="The guesses")
 
 
 def _say(lines: list[str], to: Destination | None, *, what: str) -> None:

@@ -150,7 +150,8 @@ class Leak(StoredResult):
             return "Nothing was counted: there is no truth to compare the guesses with."
         level = f"{100 * self.advantage_interval.level:.4g}%"
         proof = "" if self.bound is None else f", and {self.bound}"
+        worst = f"\n{self.changes[0]}." if self.changes else ""
         return (
             f"{self.rate:.1%} of {self.trials} {self.rate_of}, against {self.baseline:.1%} {self.baseline_of}: "
-            f"advantage {self.advantage:.3f} ({self.advantage_interval} at {level}){proof}."
+            f"advantage {self.advantage:.3f} ({self.advantage_interval} at {level}){proof}.{worst}"
         )

@@ -141,7 +141,7 @@ class OddsChange(StoredResult):
     def _fold(self) -> str:
         low, high = self.odds_interval.low, self.odds_interval.high
         if math.isinf(self.odds):
-            return f"at least {_written(low)}-fold"
+            return f"at least {_written(low)}-fold" if low > 1 else "by any factor"
         reach = f"{_written(low)} or more" if high >= _VAST else f"{_written(low)} to {_written(high)}"
         return f"{_written(self.odds)}-fold ({reach})"
 
