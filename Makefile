@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-WORKERS ?= auto
+# One worker more than there are cores: tests also wait, for servers and for processes that they start.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # The tests of a file on one worker: what they share is made once. A worker that crashes ends the run as
 # a failure: a run that starts a new worker instead waits for tests that nobody runs.
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart=0

@@ -195,6 +195,7 @@ class TestKills:
         assert all(kills)
         assert sum(kills) >= 80
 
+    @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
     def test_while_registering(self, ledger, location, kill_everywhere):
         names = map("set {}".format, itertools.count())
         registered = []

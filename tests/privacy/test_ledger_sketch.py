@@ -29,8 +29,16 @@ def people(rows):
 
 
 @pytest.fixture
-def ledger(tmp_path):
+def ledger(tmp_path, monkeypatch):
+    """One with the same secret in every run, so that the same rows are sketched."""
+    monkeypatch.setattr("secrets.token_bytes", bytes)
     return Ledger.create(tmp_path / "ledger.db")
+
+
+@pytest.fixture(autouse=True)
+def same_rows():
+    """The same tables, whichever tests ran before."""
+    RNG.bit_generator.state = np.random.default_rng(0).bit_generator.state
 
 
 @pytest.mark.parametrize("classes", SHARES)
