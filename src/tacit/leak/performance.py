@@ -58,8 +58,8 @@ class ClassPerformance:
     shares
         Of each class among these rows.
     rare
-        The class of the smallest share that has 20 rows, as have the others together, if released labels are the
-        judges surely: ``auc`` and ``average_precision`` are about it. Without such a class these two are None.
+        The rarest class that has at least 20 rows, with at least 20 rows outside it; released labels must show so
+        beyond their noise. ``auc`` and ``average_precision`` are about it, and are None without such a class.
     blind_log_loss
         Of always predicting the shares.
     calibration_error
