@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
         ("init clicks.csv --label clicked --out tacit.toml --force", "tacit.toml", "is not a plan by tacit init"),
         ("init clicks.csv --label clicked --out ledger.db --force", "ledger.db", "is a database, perhaps a ledger"),
         ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is an input file"),
-        ("ledger export tacit.toml --force", "tacit.toml", "is not an export of a ledger"),
+        ("ledger export notes --force", "notes", "is not an export of a ledger"),
         ("audit tacit.toml --out ledger.db", "ledger.db", "is a database, perhaps a ledger"),
         ("audit tacit.toml --out tacit.toml", "tacit.toml", "is not overwritten|which would be lost"),
         ("audit tacit.toml --out notes.html", "notes.html", "is not a page of tacit audit"),
@@ -86,6 +86,59 @@ def test_a_page_and_a_plan_need_a_file(folder, capsys, command):
 def test_its_own_kind_is_replaced(folder, first, again):
     assert main(first.split()) == 0
     assert main([*first.split(), *again.split()]) == 0
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A release, and what is made of it."""
+    folder = tmp_path_factory.mktemp("released")
+    (folder / "clicks.csv").write_text("age,clicked\n" + "".join(f"{k % 7},{k % 2}\n" for k in range(60)))
+    table = f"{folder}/clicks.csv"
+    assert main(f"labels protect {table} --label clicked --epsilon 1 --out {folder}/r.parquet".split()) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "foreign"),
+    [
+        ("labels learn r.parquet --data clicks.csv --out", "model.joblib"),
+        ("labels attack r.parquet --data clicks.csv --out", "guesses.parquet"),
+        ("split clicks.csv --label clicked --out parts", "parts/withheld.parquet"),
+    ],
+)
+def test_force_replaces_only_what_the_same_command_made(released, monkeypatch, capsys, command, foreign):
+    monkeypatch.chdir(released)
+    path = released / foreign
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(pyarrow.csv.read_csv("clicks.csv"), path)
+    before = path.read_bytes()
+    out = "" if foreign.startswith("parts/") else foreign
+    assert main([*command.split(), *filter(None, [out]), "--force"]) == 2
+    assert "and is not overwritten; choose another path" in capsys.readouterr().err
+    assert path.read_bytes() == before
+    path.unlink()
+    for _ in range(2):
+        assert main([*command.split(), *filter(None, [out]), "--force"]) == 0, capsys.readouterr().err
+    assert path.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{PROTECT} --out new.db",
+        f"{PROTECT} --out ledger.db-journal",
+        "features protect clicks.csv --label clicked --epsilon 1 --delta 1e-4 --ranges age=0,6 --out new.sqlite",
+        "bags protect clicks.csv --label clicked --by age --min-size 2 --epsilon 1 --classes 0,1 --out new.db",
+        "split clicks.csv --label clicked --out new.duckdb",
+        "ledger export new.db",
+        "init clicks.csv --label clicked --out new.db",
+        "audit tacit.toml --out new.db",
+    ],
+)
+def test_nothing_is_written_under_the_name_of_a_database(folder, capsys, command):
+    assert main(command.split()) == 2
+    assert "has the ending of a database" in capsys.readouterr().err
+    assert not list(folder.glob("new.*")), "nothing is made"
 
 
 def test_an_empty_file_is_replaced(folder):

@@ -16,6 +16,7 @@ import typer
 from tacit.cli.options import print_json
 from tacit.data.locations import BUNDLED, STDIN
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.unfinished import temporary_folder
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tacit.privacy.releases import Release
 
 __all__ = [
+    "GUESSES",
+    "MODEL",
     "Destination",
     "print_leak",
     "print_model",
@@ -31,6 +34,13 @@ __all__ = [
     "write_guesses",
     "write_model",
 ]
+
+MODEL = ReplaceableFile("a model by tacit learn", re.compile(rb"\A\x80.*?tacit\.", re.DOTALL))
+"""What a new model may replace: a pickle with a class of tacit."""
+
+_GUESSES = "tacit_guesses"
+GUESSES = ReplaceableFile("a table of guesses by tacit attack", re.compile(_GUESSES.encode()))
+"""What new guesses may replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ def write_model(model: Any, out: Path, *, force: bool) -> None:  # noqa: ANN401
 
     from tacit.privacy.files import write_atomically
 
-    with write_atomically(out, force=force) as file:
+    with write_atomically(out, force=force, over=MODEL) as file:
         joblib.dump(model, file)
 
 
@@ -135,5 +145,6 @@ def write_guesses(leak: Leak, out: Path, *, force: bool) -> None:
 
     if leak.guesses is None:
         raise InvalidInput("must be left out: this attack has no guesses for rows", field="out")
-    with write_atomically(out, force=force) as file:
-        pq.write_table(leak.guesses, file)
+    marked = leak.guesses.replace_schema_metadata({**(leak.guesses.schema.metadata or {}), _GUESSES: "1"})
+    with write_atomically(out, force=force, over=GUESSES) as file:
+        pq.write_table(marked, file)

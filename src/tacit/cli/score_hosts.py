@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 from tacit.cli.options import AsJson, check_out, print_json, rng_of
 from tacit.cli.progress import show_progress
 from tacit.cli.surface import option
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.rounding import check_count
 from tacit.privacy.words import counted
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EndpointAttack", "plan"]
 
+_HEADING = "recovered_label"
+_LABELS = ReplaceableFile("labels by tacit scores attack --url", re.compile(rf"\A{_HEADING}\n".encode()))
 _SKLEARN = f"log_loss:floor={2.0**-52!r}"
 
 Metric = Annotated[
@@ -126,7 +130,7 @@ class EndpointAttack:
     def run(self, given: Mapping[str, Any]) -> None:
         """Recover the labels of the endpoint, write them to ``out``, and print how many there are."""
         from tacit.privacy.errors import InvalidInput
-        from tacit.scores.attacks.infer import check_rows
+        from tacit.scores.attacks.infer import STATE, check_rows
 
         for name in ("release", "data", "truth"):
             if given[name]:
@@ -135,9 +139,9 @@ class EndpointAttack:
             raise InvalidInput("must be given with --url: the number of rows that the host scores", field="rows")
         check_rows(self.rows)
         out, force = given["out"], given["force"]
-        for path, written, replaced in ((out, "CSV", force), (self.state, "JSON", True)):
+        for path, written, replaced, over in ((out, "CSV", force, _LABELS), (self.state, "JSON", True, STATE)):
             if path is not None:  # submissions may be few: no file may fail after they are made
-                check_out(path, written=written, force=replaced)
+                check_out(path, written=written, force=replaced, over=over)
         chosen = _plan(
             self.metric or _SKLEARN,
             rows=self.rows,
@@ -228,8 +232,8 @@ def _infer(
 def _write(path: Path, outcome: RecoveredLabels, *, force: bool) -> None:
     from tacit.privacy.files import write_atomically
 
-    with write_atomically(path, force=force, mode=0o600) as file:
-        file.write(("label\n" + "\n".join(map(str, outcome.labels.tolist())) + "\n").encode())
+    with write_atomically(path, force=force, mode=0o600, over=_LABELS) as file:
+        file.write((f"{_HEADING}\n" + "\n".join(map(str, outcome.labels.tolist())) + "\n").encode())
 
 
 def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json: bool) -> None:

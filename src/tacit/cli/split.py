@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +12,7 @@ import typer
 
 from tacit.cli import words
 from tacit.cli.options import AsJson, check_named, check_out, check_tables, naming, print_json
+from tacit.privacy.files import ReplaceableFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +22,8 @@ __all__ = ["app"]
 app = typer.Typer(no_args_is_help=False)
 
 _PARTS = ("protected", "known", "withheld")
+_MARK = "tacit_split"
+_PART = ReplaceableFile("a part by tacit split", re.compile(_MARK.encode()))
 
 _WITHHOLD = Annotated[
     Literal["half", "pairs", "none"],
@@ -76,14 +81,16 @@ def split(
 def _check_folder(folder: Path, table: str, *, force: bool) -> None:
     """Raise if the parts cannot be written, before anything is read."""
     from tacit.data.locations import files_read
+    from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
 
     if folder.is_dir():
         for part in _PARTS:
-            check_out(folder / f"{part}.parquet", table, written="Parquet", force=force)
+            check_out(folder / f"{part}.parquet", table, written="Parquet", force=force, over=_PART)
         return
     with naming("out"):
         check_writable(folder, sources=files_read(table))
+        check_ending(folder, written="a folder")
 
 
 def _write(folder: Path, parts: Mapping[str, pa.Table], *, force: bool) -> None:
@@ -91,9 +98,18 @@ def _write(folder: Path, parts: Mapping[str, pa.Table], *, force: bool) -> None:
 
     from tacit.privacy.files import write_atomically
 
+    is_new = not folder.exists()
     folder.mkdir(mode=0o700, exist_ok=True)
-    for name, rows in parts.items():
-        with write_atomically(folder / f"{name}.parquet", force=force, mode=0o600) as file:
-            pq.write_table(rows, file)
-    for name in set(_PARTS) - set(parts):  # of an earlier split: rows that this one protects
-        (folder / f"{name}.parquet").unlink(missing_ok=True)
+    try:
+        with ExitStack() as every:  # no part takes its name before all are written
+            for name, rows in parts.items():
+                marked = rows.replace_schema_metadata({**(rows.schema.metadata or {}), _MARK: name})
+                place = write_atomically(folder / f"{name}.parquet", force=force, mode=0o600, over=_PART)
+                pq.write_table(marked, every.enter_context(place))
+            for name in set(_PARTS) - set(parts):  # of an earlier split: rows that this one protects
+                (folder / f"{name}.parquet").unlink(missing_ok=True)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise

@@ -24,6 +24,8 @@ from tacit.cli.options import (
 )
 from tacit.cli.progress import show_progress
 from tacit.cli.results import (
+    GUESSES,
+    MODEL,
     Destination,
     print_leak,
     print_model,
@@ -34,6 +36,7 @@ from tacit.cli.results import (
 )
 from tacit.data.locations import STDIN, files_read
 from tacit.privacy.endings import format_of
+from tacit.privacy.files import ReplaceableFile
 from tacit.privacy.settings import Setting, choices_of, read_choice, settings_of, to_words
 from tacit.privacy.targets import Overwrite, check_target
 from tacit.privacy.words import split_words
@@ -137,7 +140,9 @@ def learn_command(
         option("hold_out", words.HOLD_OUT, 0.2),
     ]
     wanted = [one for one in parameters if one.name not in unused]
-    return _reader_command(surface, "learn", wanted, reading, write=write_model, show=print_model, suffix=".joblib")
+    return _reader_command(
+        surface, "learn", wanted, reading, write=write_model, show=print_model, suffix=".joblib", over=MODEL
+    )
 
 
 def attack_command(
@@ -154,7 +159,7 @@ def attack_command(
         option("level", words.LEVEL, 0.95),
     ]
     return _reader_command(
-        surface, "attack", parameters, reading, write=write_guesses, show=print_leak, suffix=".parquet"
+        surface, "attack", parameters, reading, write=write_guesses, show=print_leak, suffix=".parquet", over=GUESSES
     )
 
 
@@ -167,6 +172,7 @@ def _reader_command(
     write: Callable[..., None],
     show: Callable[..., None],
     suffix: str,
+    over: ReplaceableFile,
 ) -> Callable[..., None]:
     """Return the command of a side that reads a release; its own options are the keywords of the side."""
     tables = [one.name for one in own if one.name in ("data", "test", "truth")]
@@ -177,7 +183,7 @@ def _reader_command(
             keywords["method"] = read_choice(_methods(surface, side), given["method"], field="method")
         if "features" in keywords:
             keywords["features"] = tuple(split_words(keywords["features"] or ""))
-        with _checked(given, tables, suffix=suffix) as to:
+        with _checked(given, tables, suffix=suffix, over=over) as to:
             module = import_module(f"tacit.{surface}")
             with show_progress("steps") as report:
                 release = _read_release(module, given, reading)
@@ -247,7 +253,9 @@ def _method_option(surface: str, side: str) -> inspect.Parameter:
 
 
 @contextmanager
-def _checked(given: Mapping[str, Any], tables: Sequence[str], *, suffix: str) -> Iterator[Destination | None]:
+def _checked(
+    given: Mapping[str, Any], tables: Sequence[str], *, suffix: str, over: ReplaceableFile
+) -> Iterator[Destination | None]:
     """Check every path of learn or attack before anything is imported; return the output, if any."""
     check_exists(given["release"], "release", remedy="give the path of a release")
     check_tables(given, *tables)
@@ -255,7 +263,7 @@ def _checked(given: Mapping[str, Any], tables: Sequence[str], *, suffix: str) ->
         yield None
         return
     sources = [given["release"], *(given[table] for table in tables)]
-    check_out(given["out"], *sources, written=format_of(suffix), force=given["force"])
+    check_out(given["out"], *sources, written=format_of(suffix), force=given["force"], over=over)
     with Destination.of(given["out"], suffix=suffix, as_json=given["as_json"]) as to:
         yield to
 

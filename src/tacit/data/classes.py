@@ -100,7 +100,9 @@ class Classes:
         if pc.any(unknown).as_py():
             first = column.filter(unknown)[0].as_py()
             raise InvalidInput(
-                f"must be among the declared classes {shown(self.values)}, got {first!r}", field="labels"
+                f"must be among the declared classes {shown(self.values)}, got {first!r}; declare it too, or correct "
+                "the rows that have it",
+                field="labels",
             )
         return np.asarray(pc.fill_null(codes, MISSING).to_numpy(zero_copy_only=False), dtype=np.int64)
 

@@ -248,6 +248,8 @@ def fault(error: Exception) -> str:
         return f"{where} is not text in UTF-8"
     if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return f"{where} has {fields[2]} fields and the header has {fields[1]}"
+    if "maximum line size" in text.lower():
+        return f"{where} is longer than 2 MB, so it may lack line ends or close a quote late"
     if "sniffing" in text:
         return "its rows do not all have as many fields as its header"
     return text.strip().partition("\n")[0].partition(". ")[0].rstrip(".")

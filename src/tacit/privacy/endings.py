@@ -19,6 +19,7 @@ ENDINGS = {
     "TOML": (".toml",),
     "Markdown": (".md",),
     "Python": (".py", ".ipynb"),
+    "a database": (".db", ".sqlite", ".sqlite3", ".duckdb", ".db-wal", ".db-journal"),
 }
 """The formats that a file name can have, each with its endings; the first one is suggested."""
 

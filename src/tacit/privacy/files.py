@@ -216,4 +216,7 @@ def taken(target: Path) -> InvalidInput:
 
 
 def _unwritable(target: Path, error: OSError) -> InvalidInput:
+    if re.match(r"\w+:/", str(target)):
+        url = str(target).replace(":/", "://", 1)  # Path drops a slash
+        return InvalidInput(f"{url} is a URL; write to a local file and copy that to its place")
     return InvalidInput(f"{target} cannot be written: {error.strerror}; choose another path")

@@ -46,6 +46,7 @@ def check_target(out: Target, plan: Plan, *, sources: Sequence[Path] = (), payme
         check_ending(target, written=format_of(plan.suffix))
     else:
         check_folder(target, force=force)
+        check_ending(target, written="a folder")
 
 
 def _check_apart(target: Path, payment: Payment) -> None:

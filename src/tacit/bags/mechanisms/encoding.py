@@ -82,7 +82,9 @@ class LabelEncoding:
             raise missing_labels(self.label, n - given, of=n)
         if listed < n:
             raise InvalidInput(
-                f"must list every label of {self.label!r}, got {n - listed} rows with another", field="classes"
+                f"must list every label of {self.label!r}, but {counted(n - listed, 'row')} of {n:,} have another; "
+                "declare it too, or correct those rows",
+                field="classes",
             )
         others = {name: SqlValue(quoted(name), column_of(rows, name).kind) for name in beside}
         return select(rows, {self.label: SqlValue(place, pa.int64()), **others})

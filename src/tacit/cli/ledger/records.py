@@ -80,10 +80,12 @@ def export(
 
     Example: tacit ledger export for-the-auditor.json --no-secret
     """
+    from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
 
     book = open_ledger(ledger)
     check_writable(path, force=force, sources=[] if book.file is None else [book.file])
+    check_ending(path, written="JSON")
     book.export(path, secret=secret, force=force)
     if as_json:
         print_json({"path": str(path), "secret": secret, "data_sets": list(book.data_sets)})

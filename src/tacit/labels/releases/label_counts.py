@@ -63,7 +63,9 @@ class LabelCounts:
     def result(self) -> tuple[Coding, Counts]:
         """Return the classes or values, and the labels of each, and last how many rows have none."""
         if self.rows == self._missing:
-            raise InvalidInput(f"names a column without a label in {self.rows} rows", field="label")
+            raise InvalidInput(
+                f"names a column with no label in any of its {self.rows:,} rows; name another column", field="label"
+            )
         if self._plan.missing == "refuse" and self._missing:
             raise missing_labels(self._plan.label, self._missing, of=self.rows, field="missing")
         if self._coding is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,16 +17,18 @@ from numpy.typing import ArrayLike
 
 from tacit.leak import Leak, leak_from_guesses
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.privacy.files import write_atomically
+from tacit.privacy.files import ReplaceableFile, write_atomically
 from tacit.scores.attacks.design import Labels, ScoreQuery, Steps
 from tacit.scores.attacks.errors import InconsistentAnswer, OracleError
 from tacit.scores.attacks.planning import AttackPlan
 from tacit.scores.losses import check_labels
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["AttackProgress", "AttackStopped", "Oracle", "RecoveredLabels", "check_rows", "infer_labels"]
+__all__ = ["STATE", "AttackProgress", "AttackStopped", "Oracle", "RecoveredLabels", "check_rows", "infer_labels"]
 
 _STATE_VERSION = 1
+STATE = ReplaceableFile("the state of an attack", re.compile(rb'\A\{"version": \d+, "plan": "'))
+"""What a new state may replace."""
 _MOST_ROWS = 10**8  # labels and predictions of all rows are in memory, several times over
 
 Oracle = Callable[[Numbers], float]
@@ -221,14 +224,16 @@ def _number(oracle: Oracle, predictions: Numbers) -> float:
 
 def _read_answers(path: Path, *, plan: str) -> list[float]:
     """Return the answers that an earlier run of the same plan got, none if there is no file."""
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         return []
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         version, digest = document["version"], document["plan"]
         answers = [float(answer) for answer in document["answers"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"state file {path.name} is damaged ({error!r}): delete it to start again") from None
+        raise InvalidInput(
+            f"state file {path.name} is damaged, or of another kind ({error!r}): name another file"
+        ) from None
     if version != _STATE_VERSION:
         raise InvalidInput(f"state file {path.name} is of version {version!r}, this is {_STATE_VERSION}: delete it")
     if digest != _digest(plan):
@@ -239,7 +244,7 @@ def _read_answers(path: Path, *, plan: str) -> list[float]:
 def _write_state(path: Path, *, plan: str, answers: list[float], labels: Labels) -> None:
     """Write the answers and the labels they reveal (-1 if unknown), completely or not at all."""
     document = {"version": _STATE_VERSION, "plan": _digest(plan), "answers": answers, "labels": labels.tolist()}
-    with write_atomically(path, force=True, mode=0o600) as file:  # labels are in it
+    with write_atomically(path, force=True, mode=0o600, over=STATE) as file:  # labels are in it
         file.write(json.dumps(document).encode())
 
 
