@@ -32,7 +32,7 @@ from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.attacks import attack_competition, attack_final_scores
 from tacit.scores.metrics import Accuracy, LogLoss, Metric
 from tacit.scores.policies import Laplace, Policy
-from tacit.server import CompetitionPlan, Rules
+from tacit.server import Rules
 
 OUT = Path(__file__).parent / "results" / "scores_prior.json"
 PAGE = Path(__file__).parents[1] / "docs" / "server.md"
@@ -126,7 +126,7 @@ def attack(target: Target, prior: NDArray[np.float64], *, policy: str, submissio
     """Return the share of labels recovered by one team, the last submission's final score included."""
     attacker = np.random.default_rng(seed)
     split = policy == DEFAULT
-    rules = Rules(plan=CompetitionPlan())
+    rules = Rules.from_json({"together": None})
     live = rules.policy if split else Laplace(epsilon=float(policy))
     rows = len(target.labels)
     public = attacker.random(rows) < rules.public_fraction if split else np.ones(rows, dtype=bool)

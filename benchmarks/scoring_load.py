@@ -53,8 +53,8 @@ def settings_of(folder: Path, database: str | None) -> ServerSettings:
 def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
     """Make the competition and its teams, and what wrk sends."""
     each = submissions // TEAMS + TEAMS
-    plan = CompetitionPlan(epsilon=each / 100, submissions=each)
-    rules = Rules(plan=plan, per_day=None, public_fraction=1.0, teams=TEAMS)
+    plan = CompetitionPlan(policy="laplace", epsilon=each / 100, submissions=each)
+    rules = Rules(plan=plan, per_day=None, public_fraction=1.0, teams=TEAMS, together=None)
     engine = ScoringEngine.open(settings_of(folder, database))
     create_titanic(engine, terms=titanic_terms(rules=rules))
     tokens = [engine.register(engine.invite("titanic"), name=f"Team {i}").token for i in range(TEAMS)]

@@ -26,7 +26,7 @@ from tacit.server.client import ServerClient
 from tests.server.rules import rules_of
 
 ROWS = 50
-EXACT = "--metric accuracy --policy exact --epsilon none --public-fraction 1"
+EXACT = "--metric accuracy --policy exact --epsilon none --public-fraction 1 --together none"
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
@@ -97,10 +97,17 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
     assert isinstance(json.loads(run("host flags --competition exact --json")), list)
 
 
-def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
+def test_without_more_words_few_rows_take_few_teams(run, server):
+    with pytest.raises(
+        TacitError, match=r"teams must be at most \d with together: .* or together must be larger, or none"
+    ):
+        create(run, server[1], "small", "")
+
+
+def test_without_a_limit_for_all_teams_noise_protects(run, server, monkeypatch):
     engine = server[1]
-    said = create(run, engine, "default", "")
-    assert engine.board("default").rules == rules_of(metric=LogLoss(floor=0.01))
+    said = create(run, engine, "default", "--together none")
+    assert engine.board("default").rules == rules_of(metric=LogLoss(floor=0.01), teams=10)
     assert "made once, at the end, on the other 70%" in said
     host = engine.new_admin_token()
     for name in ("First", "Second"):
@@ -117,14 +124,14 @@ def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
 
 
 def test_what_was_spent_is_never_shown_too_small(run, server):
-    create(run, server[1], "odd", "--epsilon 1.00001 --public-fraction 1 --submissions 1 --teams 2")
+    create(run, server[1], "odd", "--together none --epsilon 1.00001 --public-fraction 1 --submissions 1 --teams 2")
     run(f"join {server[1].invite('odd')} --name Odd --json")
     assert run("host spend --competition odd").startswith("Epsilon 1.001 of 2 spent, 1 left;")
 
 
 def test_other_rules_are_taken(run, server):
     options = "--policy ladder --epsilon none --final rounded:decimals=2 --final-epsilon none"
-    options += " --public-fraction 0.5 --per-day none"
+    options += " --public-fraction 0.5 --per-day none --together none"
     create(run, server[1], "other", options)
     rules = server[1].board("other").rules
     assert (rules.policy, rules.final_policy) == (Ladder(), Rounded(decimals=2))
@@ -150,7 +157,7 @@ def test_an_audit_fails_where_labels_leak(run, server):
 
 
 def test_an_audit_passes_where_noise_hides_them(run, server):
-    create(run, server[1], "noised", "--epsilon 0.01 --submissions 10")
+    create(run, server[1], "noised", "--together none --epsilon 0.01 --submissions 10")
     document = json.loads(run("audit --competition noised --max-recovered 0.15 --submissions 8 --attackers 1 --json"))
     assert document["passed"]
     assert document["submissions"] == 8

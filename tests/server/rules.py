@@ -9,7 +9,7 @@ from tacit.server.key import ServerKey
 
 
 def rules_of(metric=None, policy=Laplace(epsilon=0.2), *, submissions=100, final=Laplace(epsilon=5.0), **parts):  # noqa: B008
-    """Return rules; a final policy of None is the live one."""
+    """Return rules without a limit for all teams together; a final policy of None is the live one."""
     final = policy if final is None else final
     plan = CompetitionPlan(
         metric=(metric or Accuracy()).unbound,
@@ -17,6 +17,7 @@ def rules_of(metric=None, policy=Laplace(epsilon=0.2), *, submissions=100, final
         epsilon=epsilon_of(policy, submissions=submissions),
         submissions=submissions,
     )
+    parts = {"together": None, "teams": 20, **parts}
     return Rules(plan=plan, final=final.unbound, final_epsilon=epsilon_of(final), **parts)
 
 

@@ -44,6 +44,7 @@ BODY = {
     "metric": "accuracy",
     "policy": {"name": "rounded", "decimals": 2},
     "epsilon": None,
+    "together": None,
     "public_fraction": 1,
     "features": "size\n1\n2\n",
     "labels": "label\nno\nyes\n",
@@ -321,12 +322,13 @@ def test_an_app_made_from_settings_closes_its_engine(sqlite_settings: ServerSett
 
 
 def test_a_host_who_says_nothing_gets_the_default(client, sqlite_engine, host):
-    rows = "".join(f"{row % 2}\n" for row in range(60))
+    rows = "".join(f"{row % 2}\n" for row in range(1_500))
     body = {"slug": "new", "name": "New", "metric": "accuracy", "features": f"size\n{rows}", "labels": f"label\n{rows}"}
     made = client.post(f"{API}/competitions", headers=host, json=body)
     assert made.status_code == 201
-    assert sqlite_engine.board("new").rules == rules_of(metric=Accuracy())
-    assert made.json()["rules"] == list(rules_of(metric=Accuracy()).describe())
+    assert sqlite_engine.board("new").rules == rules_of(metric=Accuracy(), policy=Rounded(), together=10, teams=10)
+    assert "There are no live scores: 10 teams together would learn too much." in made.json()["rules"][-2]
     part = {"slug": "part", "public_fraction": 0.5, "final": "exact", "final_epsilon": None, "again": True}
-    client.post(f"{API}/competitions", headers=host, json=body | part)
-    assert sqlite_engine.board("part").rules == rules_of(metric=Accuracy(), public_fraction=0.5, final=Exact())
+    client.post(f"{API}/competitions", headers=host, json=body | part | {"together": "none"})
+    told = rules_of(metric=Accuracy(), public_fraction=0.5, final=Exact(), teams=10)
+    assert sqlite_engine.board("part").rules == told, "where few answers are no limit, noise is"

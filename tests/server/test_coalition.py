@@ -61,17 +61,44 @@ class TestTheLaw:
         assert exact == 1
         assert rounded == 10
 
-    def test_what_is_not_known_is_refused(self):
-        with pytest.raises(InvalidInput, match="how much its answers reveal together is not known"):
+    def test_answers_of_unknown_attacks_are_counted_by_their_bits(self):
+        found = answers_within(10, Auc(), Rounded(decimals=3), rows=14_653, rarest=0.2)
+        assert found == 6
+        assert found < answers_within(10, Accuracy(), Rounded(decimals=3), rows=14_653, rarest=0.2) / 10
+        with pytest.raises(InvalidInput, match="policy must be rounded for AUC"):
             answers_within(10, Auc(), Exact(), rows=660, rarest=0.5)
+
+    @pytest.mark.parametrize("share", [0.5, 0.2])
+    def test_no_function_of_few_bits_gains_more(self, share):
+        """Every label set of eight rows; 300 random functions and the best known ones, of two bits."""
+        rng, rows, bits = np.random.default_rng(0), 8, 2
+        labels = (np.arange(2**rows)[:, None] >> np.arange(rows)) & 1
+        chance = np.prod(np.where(labels == 1, share, 1 - share), axis=1)
+        answers = [*rng.integers(0, 2**bits, (300, 2**rows)), labels[:, :bits] @ (1 << np.arange(bits))]
+        answers += [np.digitize(labels.sum(axis=1), cuts) for cuts in ((2, 4, 6), (1, 2, 3), (3, 4, 5))]
+        most = max(_mean_advantage(one, labels, chance) for one in answers)
+        bound = math.sqrt(bits * math.log(2) / (2 * share * (1 - share) * rows))
+        assert bound / 3 < most <= bound
+
+
+def _mean_advantage(answers, labels, chance):
+    """Return the mean over rows of the largest difference of hit and alarm rates that a guess by the answer has."""
+    found = []
+    for label in labels.T:
+        ones, zeros = (
+            np.bincount(answers, chance * (label == value), minlength=4) / chance[label == value].sum()
+            for value in (1, 0)
+        )
+        found.append(np.abs(ones - zeros).sum() / 2)
+    return float(np.mean(found))
 
 
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"plan": CompetitionPlan(metric="accuracy", policy="laplace")}, "policy must be exact or rounded"),
+        ({"plan": CompetitionPlan(metric="accuracy", policy="laplace", epsilon=20)}, "policy must be exact or rounded"),
         ({"plan": CompetitionPlan(metric="mae:lower=0,upper=1", policy="exact", epsilon=None)}, "no classes"),
-        ({"public_fraction": 1.0}, "public_fraction must leave rows"),
+        ({"public_fraction": 1.0}, "public_fraction must be below 1 with together"),
         ({"together": None, "live": "spent"}, "together must be given"),
         ({"together": 100}, "together must be a number above 0 and below 100"),
     ],
@@ -130,7 +157,7 @@ class TestShared:
         assert engine.remaining(team).live is None
 
     def test_too_many_final_scores_are_refused(self, sqlite_engine):
-        with pytest.raises(InvalidInput, match="teams must be at most 4: the final scores of more teams on"):
+        with pytest.raises(InvalidInput, match="teams must be at most 4 with together: the final scores of more"):
             create(sqlite_engine, teams=5)
 
     def test_a_rarer_class_is_refused(self, sqlite_engine):

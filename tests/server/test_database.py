@@ -93,7 +93,8 @@ def test_an_own_metric_of_an_earlier_server_keeps_its_name():
         "final_policy": None,
     }
     own = CustomMetric(function=lambda y, p: 0.5, metric="half", lower=0, upper=1, lower_is_better=True)
-    read = Rules.from_json(r0003_plan._planned(r0002_rules._flat(nested), teams=4), custom=[own])
+    stored = {"together": None, **r0003_plan._planned(r0002_rules._flat(nested), teams=4)}
+    read = Rules.from_json(stored, custom=[own])
     rules = rules_of(metric=own, policy=Exact(), submissions=3, per_day=1, public_fraction=0.5, final=None, teams=4)
     assert read == rules
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from tacit.leak.prior import feature_prior
 from tacit.scores.metrics import Accuracy, LogLoss
-from tacit.scores.policies import Exact, Laplace
+from tacit.scores.policies import Exact, Laplace, Rounded
 from tacit.server import CompetitionTerms, ScoringEngine, ServerSettings
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast
@@ -322,17 +322,22 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
         name: re.search(rf'id="{name}".*?value="(\w+)" selected', page, re.S).group(1)
         for name in ("metric", "policy", "public")
     }
-    given = preset | {"slug": "new", "name": "New"}
-    assert send(admin, "/host/new", given, files=FILES).status_code == 303
-    assert engine.board("new").rules == rules_of(metric=LogLoss())
+    given = preset | {"slug": "new", "name": "New", "teams": "2"}
+    rows = "".join(f"{row % 2}\n" for row in range(1_000))
+    files = {name: (f"{name}.csv", f"{name}\n{rows}".encode()) for name in ("features", "labels")}
+    files["labels"] = ("l.csv", f"label\n{rows}".encode())
+    assert send(admin, "/host/new", given, files=files).status_code == 303
+    assert engine.board("new").rules == rules_of(metric=LogLoss(), policy=Rounded(), together=10, teams=2)
     board = admin.get("/c/new").text
+    assert "all live scores at most 10 points" in board
     assert "Feedback for the teams: they use about 30% of the rows" in board
     assert "each label behind the final ranking" in board
     for name in ("First", "Second"):
         team = visit()
         send(team, "/join", {"invite": engine.invite("new"), "name": name})
         assert "Your last submission is the one that is ranked" in team.get("/c/new/team").text
-        assert send(team, "/c/new/team", {}, files=predictions(np.full(ROWS, 0.5))).status_code == 303
+        guess = {"file": ("p.csv", "id,prediction\n" + "".join(f"{row},0.5\n" for row in range(1_000)))}
+        assert send(team, "/c/new/team", {}, files=guess).status_code == 303
     assert "final scores are used as well" in admin.get("/c/new/leaks").text
     assert send(admin, "/c/new/final", {}, form="/c/new/host").status_code == 303
     board = admin.get("/c/new").text

@@ -205,14 +205,15 @@ def test_the_baseline_knows_the_features_alone():
     np.testing.assert_allclose(nothing[0], np.bincount(coins) / 600)
 
 
-def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
+def test_the_default_gives_titanic_away_to_all_teams_by_no_more_than_two_points(tmp_path):
     engine = ScoringEngine.open(ServerSettings(folder=tmp_path))
     create_titanic(engine)
-    assert engine.board("titanic").rules == rules_of(metric=LogLoss(floor=0.01))
-    found = replay_attack(engine, "titanic", serving=running, rng=np.random.default_rng(0))
+    rules = rules_of(metric=LogLoss(floor=0.01), policy=Rounded(), together=10, teams=4, rarest=0.3)
+    assert engine.board("titanic").rules == rules
+    found = replay_attack(engine, "titanic", serving=running, teams=4, rng=np.random.default_rng(0))
     assert found.gained <= 0.02
-    assert found.submissions == 100
-    assert found.attack.endswith("and over the final one")
+    assert found.submissions == 4 * (1 + 1), "live scores and a final one for each"
+    assert found.attack.endswith("and over the final ones")
     engine.close()
 
 

@@ -142,8 +142,11 @@ def test_rules_that_cannot_be_kept_are_refused():
 
 def test_what_a_host_leaves_out_is_what_the_page_recommends():
     rules = Rules.from_json({"plan": {"metric": "log_loss:floor=0.05"}})
-    assert rules == rules_of(metric=LogLoss(floor=0.05))
-    assert (rules.policy, rules.final_policy) == (Laplace(epsilon=0.2), Laplace(epsilon=5.0))
+    assert rules == rules_of(metric=LogLoss(floor=0.05), policy=Rounded(), together=10, teams=10)
+    assert (rules.policy, rules.final_policy) == (Rounded(decimals=3), Laplace(epsilon=5.0))
+    for unlimited in (None, "none"):
+        noisy = Rules.from_json({"together": unlimited})
+        assert (noisy.policy, noisy.plan.epsilon) == (Laplace(epsilon=0.2), 20.0)
     assert (rules.plan.submissions, rules.per_day, rules.public_fraction) == (100, 10, 0.3)
     chosen = Rules.from_json({"plan": {"policy": "exact", "epsilon": None}, "final": "exact", "final_epsilon": None})
     assert (chosen.policy, chosen.final_policy) == (Exact(), Exact())

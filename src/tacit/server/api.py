@@ -262,7 +262,7 @@ def _for_teams(routes: APIRouter) -> None:
 
 def _terms(body: CompetitionRequest, engine: ScoringEngine) -> CompetitionTerms:
     """Return a request's terms, or raise with one sentence."""
-    given = body.model_dump(exclude={"features", "labels"})
+    given = body.model_dump(exclude={"features", "labels"}, exclude_unset=True)
     plan, rules = (
         {one.name: given.pop(one.name) for one in settings_of(kind) if one.name in given and one.name != "delta"}
         for kind in (CompetitionPlan, Rules)

@@ -13,7 +13,7 @@ from tacit.scores.attacks import plan_attack
 from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 
-__all__ = ["answer_noise", "answers_within", "points_gained"]
+__all__ = ["answer_noise", "answers_within", "bits_of", "points_gained"]
 
 _NODES, _WEIGHTS = hermegauss(61)
 _LEAST_NOISE = 1e-6
@@ -61,17 +61,21 @@ def points_gained(answers: int, *, rows: int, noise: float, rarest: float) -> fl
 
 
 def answers_within(points: float, metric: Metric, policy: Policy, *, rows: int, rarest: float) -> int:
-    """Return how many answers on the same rows keep all who see them within these points.
+    r"""Return how many answers on the same rows keep all who see them within these points.
 
     The least of two numbers: of :func:`points_gained`, and of the designs that read labels for certain
-    (:func:`tacit.scores.attacks.plan_attack`), which are stronger where an answer has many digits.
+    (:func:`tacit.scores.attacks.plan_attack`), which are stronger where an answer has many digits. Where neither is
+    known, as for AUC and F1, the answers are counted by what they can hold (:func:`bits_of`): for independent labels
+    whose classes all have at least the share p, Q answers of b bits give an advantage a with
+
+    .. math:: Q b \ln 2 \ge 2 p (1 - p) n a^2
+
+    by Pinsker's inequality. That is a proof and not a forecast, and allows far fewer answers.
     """
     noise = answer_noise(metric, policy, rows=rows)
     if noise is None:
-        raise InvalidInput(
-            f"must be none with {metric.title} under {policy.name}: how much its answers reveal together is not known",
-            field="together",
-        )
+        held = bits_of(metric, policy, rows=rows) * math.log(2)
+        return math.floor(2 * rarest * (1 - rarest) * rows * (points / 100) ** 2 / held)
     low, high = 0, min(_MOST, _certain(points, metric, policy, rows=rows))
     while low < high:
         middle = (low + high + 1) // 2
@@ -80,6 +84,20 @@ def answers_within(points: float, metric: Metric, policy: Policy, *, rows: int, 
         else:
             high = middle - 1
     return low
+
+
+def bits_of(metric: Metric, policy: Policy, *, rows: int) -> float:
+    """Return how many bits of the labels one answer can hold: of its decimals, or of Laplace noise on its range."""
+    low, high = metric.bounds
+    middle = policy.interval((low + high) / 2, metric=metric, rows=rows)
+    step = max(middle.high - middle.low, 2 * middle.scale)
+    if policy.error == 0 or not step > 0:
+        raise InvalidInput(
+            f"must be rounded for {metric.title} with together: an exact score may hold any number of labels",
+            field="policy",
+        )
+    first, last = sorted(map(metric.mean_of, (low, high)))
+    return math.log2(1 + (last - first) / step)
 
 
 def _certain(points: float, metric: Metric, policy: Policy, *, rows: int) -> int:

@@ -44,7 +44,8 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
 
 def rules_of(row: RowMapping, *, custom: Iterable[CustomMetric]) -> Rules:
     """Return a competition's rules."""
-    return Rules.from_json(json.loads(row["rules"]), custom=custom)
+    # rules from before there was such a limit do not name it
+    return Rules.from_json({"together": None, **json.loads(row["rules"])}, custom=custom)
 
 
 def describe(row: RowMapping, rules: Rules) -> Competition:

@@ -22,8 +22,8 @@ _DESCRIPTION = (
 
 
 def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> CompetitionTerms:
-    """Return the terms of the demo: log loss of capped probabilities, and the default rules."""
-    chosen = rules or Rules(plan=CompetitionPlan())
+    """Return the terms of the demo: log loss of capped probabilities, and the default rules for four teams."""
+    chosen = rules or Rules(plan=CompetitionPlan(), teams=4, rarest=0.3)
     return CompetitionTerms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 

@@ -56,7 +56,8 @@ class ScoringEngine(TokenAccess):
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.server import CompetitionPlan, Rules
     >>> engine = ScoringEngine.open(ServerSettings(folder=Path(tempfile.mkdtemp())))
-    >>> rules = Rules(plan=CompetitionPlan(metric=Accuracy()), public_fraction=1.0)
+    >>> plan = CompetitionPlan(metric=Accuracy(), policy="laplace", epsilon=20)
+    >>> rules = Rules(plan=plan, public_fraction=1.0, together=None)
     >>> terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
     >>> joined = engine.register(engine.invite("coins"), name="Newcomers")

@@ -75,7 +75,7 @@ def forecast(
     >>> from tacit.scores.policies import Rounded
     >>> from tacit.server.rules import CompetitionPlan
     >>> plan = CompetitionPlan(policy=Rounded(decimals=5), epsilon=None, submissions=1000)
-    >>> print(forecast(Rules(plan=plan, per_day=5, public_fraction=1.0), LogLoss(), rows=2201).sentence)
+    >>> print(forecast(Rules(plan=plan, per_day=5, public_fraction=1.0, together=None), LogLoss(), rows=2201).sentence)
     176 submissions reveal all 2,201 labels, 12.5 per submission; at 5 per day that takes 36 days.
     """
     check_count(rows, name="rows")

@@ -19,9 +19,9 @@ def scores_reserved(rules: Rules) -> int:
     return rules.policy.scores_charged(rules.plan.submissions)
 
 
-def team_guarantee(rules: Rules, *, delta: float = 0.0) -> AnyGuarantee:
-    """Return what all scores of one team guarantee together, or why nothing."""
-    return _times(rules.policy.guarantee(), scores_reserved(rules), delta=delta)
+def team_guarantee(rules: Rules, *, teams: int = 1, delta: float = 0.0) -> AnyGuarantee:
+    """Return what all scores of so many teams guarantee together, or why nothing."""
+    return _times(rules.policy.guarantee(), teams * scores_reserved(rules), delta=delta)
 
 
 def final_guarantee(rules: Rules, *, scores: int = 1, delta: float = 0.0) -> AnyGuarantee:
@@ -38,7 +38,8 @@ def labels_budget(rules: Rules, *, delta: float = 0.0, parted: bool = True) -> G
     Examples
     --------
     >>> from tacit.server.rules import CompetitionPlan
-    >>> rules = Rules(plan=CompetitionPlan(epsilon=20, submissions=100), final_epsilon=5, teams=2)
+    >>> plan = CompetitionPlan(policy="laplace", epsilon=20, submissions=100)
+    >>> rules = Rules(plan=plan, final_epsilon=5, teams=2, together=None)
     >>> print(labels_budget(rules))
     epsilon 40 for one label
     >>> print(labels_budget(rules, parted=False))

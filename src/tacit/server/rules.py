@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CompetitionPlan", "Rules"]
 
+_EPSILON = 20.0
+"""Of all live scores of one team, where a host chooses noise and says no more."""
+
 _AT_LEAST_ONE: Mapping[str, Any] = {"rule": "an integer >= 1", "holds": lambda count: count >= 1}
 
 
@@ -39,11 +42,19 @@ class CompetitionPlan(Plan):
 
     label: str = field(default="label", metadata=_reworded("label", "The private column of the truth."))
     epsilon: float | None = field(
-        default=20.0,
-        metadata=_reworded("epsilon", "The epsilon of all live scores of one team together; none: no guarantee."),
+        default=None,
+        metadata=_reworded(
+            "epsilon", "The epsilon of all live scores of one team together, for policies with noise (20 if left out)."
+        ),
     )
     metric: LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae | CustomMetric = field(  # type: ignore[assignment]
         default=LogLoss(), metadata=_reworded("metric", "What a submission is scored by.")
+    )
+    policy: Laplace | Thresholdout | Ladder | Rounded | Bounded | Exact = field(
+        default=Rounded(),
+        metadata=_reworded(
+            "policy", "How a live score is answered: rounded or exact with --together, else laplace if left out."
+        ),
     )
     submissions: int = field(default=100, metadata=_reworded("submissions", "Submissions of a team, in all."))
 
@@ -73,7 +84,7 @@ class Rules:
     >>> for sentence in Rules(plan=CompetitionPlan()).describe():
     ...     print(sentence)
     Submissions are scored by log loss; lower is better.
-    Scores carry noise: each is differentially private for one label with epsilon 0.2.
+    Scores are shown rounded to 3 decimals.
     A team may make 100 submissions, 10 per day.
     These scores use about 30% of the rows: they are feedback for the team.
     The ranking that counts is made once, at the end, on the other 70%: one score for each team's last submission.
@@ -106,10 +117,10 @@ class Rules:
         ),
     )
     teams: int = field(
-        default=20, metadata=about("How many teams may join; the ledger keeps epsilon for that many.", **_AT_LEAST_ONE)
+        default=10, metadata=about("How many teams may join; the ledger keeps epsilon for that many.", **_AT_LEAST_ONE)
     )
     together: float | None = field(
-        default=None,
+        default=10.0,
         metadata=about(
             "Points of balanced advantage over the features that all teams together may gain from the live scores, and "
             "again from the final ones: the teams share few answers, other submissions are kept for the end. none: no "
@@ -231,14 +242,19 @@ class Rules:
             return
         if not self.plan.metric.classes:
             raise InvalidInput(
-                f"must be none for labels that are no classes ({self.plan.metric.title})", field="together"
+                f"must be none for labels that are no classes ({self.plan.metric.title}); noise protects them "
+                "then, with an epsilon for each team",
+                field="together",
             )
         if not self.is_split:
-            raise InvalidInput("must leave rows for the final ranking with together, got 1", field="public_fraction")
+            raise InvalidInput(
+                "must be below 1 with together, to leave rows for the final ranking; or together must be none",
+                field="public_fraction",
+            )
         if self.policy.error is None:
             raise InvalidInput(
                 f"must be exact or rounded with together, got {self.policy.name}: few exact answers rank better than "
-                "many noisy ones",
+                "many noisy ones; or together must be none",
                 field="policy",
             )
 
@@ -250,8 +266,8 @@ class Rules:
         most = answers_within(self.together, metric, self.final_policy, rows=rows, rarest=self.rarest)
         if self.teams > most:
             raise InvalidInput(
-                f"must be at most {most}: the final scores of more teams on {rows:,} rows are expected to give "
-                f"more than {self.together:g} points, got {self.teams}",
+                f"must be at most {most} with together: the final scores of more teams on {rows:,} rows are expected "
+                f"to give more than {self.together:g} points, got {self.teams}; or together must be larger, or none",
                 field="teams",
             )
 
@@ -276,9 +292,10 @@ class Rules:
         """Return the rules, one plain sentence each."""
         made, metric = self.plan.submissions, self.plan.metric
         per_day = "" if self.per_day is None or self.per_day >= made else f", {self.per_day} per day"
+        shown = self.policy.describe() if self.together is None else f"Scores are shown {self.policy.in_words()}."
         rules = (
             f"Submissions are scored by {metric.title}; {'lower' if metric.lower_is_better else 'higher'} is better.",
-            self.policy.describe(),
+            shown,
             f"A team may make {counted(made, 'submission')}{per_day}.",
         )
         if not self.is_split:
@@ -308,8 +325,16 @@ class Rules:
         known = ["plan", *(one.name for one in settings_of(cls))]
         if unknown := set(document) - set(known):
             raise InvalidInput(f"rules take {', '.join(known)}, got {', '.join(sorted(map(str, unknown)))}")
-        plan = dict(document.get("plan", {}))
+        plan = _filled(document.get("plan", {}), limited=document.get("together", True) not in (None, "none"))
         if "metric" in plan:
             written = plan["metric"]
             plan["metric"] = next((one for one in custom if written in (str(one), one.to_json())), written)
         return cls(**{**document, "plan": CompetitionPlan.from_json(plan)})
+
+
+def _filled(plan: Mapping[str, Any], *, limited: bool) -> dict[str, Any]:
+    """Return a plan's document with what a host leaves out where noise protects the live scores, not few answers."""
+    filled = dict(plan) if limited else {"policy": Laplace.name, **plan}
+    written = filled.get("policy", Rounded.name)
+    name = written.get("name") if isinstance(written, Mapping) else str(written).partition(":")[0]
+    return {"epsilon": _EPSILON, **filled} if name in (Laplace.name, Thresholdout.name) else filled

@@ -29,9 +29,9 @@ host = typer.Typer(
 def create(**given: Any) -> None:  # noqa: ANN401
     """Create a competition from the rows that teams get and a file of labels.
 
-    By default the rules are the recommended ones: a team has 100 submissions, 10 per day; live scores use 30% of
-    the rows, with noise, and are feedback for the team; the ranking that counts is made once, from each team's
-    last submission on the other 70%, by tacit scores host final.
+    By default the rules are the recommended ones: all teams together share as many live scores, on 30% of the rows, as
+    give them 10 points of advantage; further submissions are kept; the ranking that counts is made once, from each
+    team's last submission on the other 70%, by tacit scores host final.
 
     Example: tacit scores host create flowers --data rows.csv --truth labels.csv --metric accuracy
     """

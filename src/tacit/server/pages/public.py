@@ -16,7 +16,7 @@ from tacit.server.pages.plot import draw_history
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, session_of, visible
 from tacit.server.records import Host, Team
-from tacit.server.reservation import final_guarantee
+from tacit.server.reservation import final_guarantee, team_guarantee
 
 __all__ = ["add_public_pages"]
 
@@ -47,7 +47,11 @@ def _add_boards(routes: APIRouter) -> None:
             "competition.html",
             competition=found,
             public_fraction=rules.public_fraction,
+            together=rules.together,
+            spent=rules.live == "spent",
+            everybody=team_guarantee(rules, teams=rules.teams),
             final_guarantee=final_guarantee(rules),
+            final_everybody=final_guarantee(rules, scores=rules.teams),
             places=engine.leaderboard(slug),
             final=engine.final(slug),
             plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
