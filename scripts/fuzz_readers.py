@@ -1,9 +1,10 @@
 """Read mutated files of every format: each must be read or refused with tacit's own error, fast and in little memory.
 
-    python scripts/fuzz_readers.py --files 100000 --seed 1
+    python scripts/fuzz_readers.py --files 100000 --seed 1 --done fuzzed.jsonl
 
-Prints one JSON line with the counts, the slowest file and the largest memory; exits 1 if a file broke a rule, and then
-keeps that file under ``--keep``.
+Files come in parts of a thousand, each with a seed of its own. ``--done`` is a file with a line per part: a second run
+goes on after the last, and with another first part (``--first``) two can run side by side. Prints one JSON line with
+the counts, the slowest file and the largest memory; exits 1 if a file broke a rule, and keeps that file (``--keep``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from tacit.privacy.releases.header import canonical_json
 from tacit.privacy.releases.members import DocumentMember, TableMember
 
 SECONDS, MEGABYTES, LARGEST = 5, 500, 2_000_000
+PART = 1000
 ENDINGS = {".parquet": TableMember, ".json": DocumentMember, ".safetensors": SafetensorsMember, ".pt": TorchMember}
 ENDINGS |= {".onnx": OnnxMember, ".joblib": EstimatorMember}
 HOST = pa.table({"ill": np.arange(60) % 2})
@@ -347,7 +349,9 @@ def _memory(line: str, *, forget: bool = False) -> float:
     return int(re.search(rf"{line}:\s+(\d+)", text)[1]) / 1024  # type: ignore[index]
 
 
-def fuzz(files: int, *, seed: int, kinds: tuple[str, ...] = tuple(READERS), keep: Path | None = None) -> Report:
+def fuzz(
+    files: int, *, seed: int | list[int], kinds: tuple[str, ...] = tuple(READERS), keep: Path | None = None
+) -> Report:
     """Read this many mutated files."""
     report = Report()
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
@@ -370,17 +374,43 @@ def fuzz(files: int, *, seed: int, kinds: tuple[str, ...] = tuple(READERS), keep
     return report
 
 
+def fuzz_parts(options: argparse.Namespace) -> Report:
+    """Read the parts that are not done yet, and add up all of them."""
+    done = {}
+    if options.done is not None and options.done.exists():
+        lines = (json.loads(line) for line in options.done.read_text().splitlines())
+        done = {(line.pop("seed"), line.pop("part")): Report(**line) for line in lines}
+    for part in range(options.first, options.first + -(-options.files // PART)):
+        if (options.seed, part) in done:
+            continue
+        files = min(PART, options.files - PART * (part - options.first))
+        report = fuzz(files, seed=[options.seed, part], kinds=tuple(options.kinds.split(",")), keep=options.keep)
+        done[options.seed, part] = report
+        for line in report.broken:
+            print(f"part {part}: {line}", file=sys.stderr, flush=True)
+        if options.done is not None:
+            with options.done.open("a") as file:
+                file.write(json.dumps({"seed": options.seed, "part": part, **asdict(report)}) + "\n")
+    parts = done.values()
+    return Report(
+        files=sum(one.files for one in parts),
+        read=sum(one.read for one in parts),
+        slowest=max(one.slowest for one in parts),
+        most=max(one.most for one in parts),
+        broken=[line for one in parts for line in one.broken],
+    )
+
+
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(READERS))
+    parser.add_argument("--done", type=Path)
     parser.add_argument("--keep", type=Path)
-    options = parser.parse_args()
-    report = fuzz(options.files, seed=options.seed, kinds=tuple(options.kinds.split(",")), keep=options.keep)
-    for line in report.broken:
-        print(line, file=sys.stderr)
+    report = fuzz_parts(parser.parse_args())
     told = {"files": report.files, "read": report.read, "broken": len(report.broken)}
     print(json.dumps({**told, "slowest_s": round(report.slowest, 2), "most_mb": round(report.most)}))
     return 1 if report.broken else 0

@@ -26,13 +26,13 @@ _FINE = 5e-5  # relative
 
 
 def epsilon_add_or_remove(loss: SampledGaussianLoss, *, delta: float) -> float:
-    """Return the epsilon for one record added or removed: to compare with other tools, never the guarantee.
+    """Return the epsilon for a person added or removed: to compare with other tools, never the guarantee.
 
     Replacing a record, which is what a guarantee is about, costs far more.
 
     References
     ----------
-    Abadi et al. (2016), Algorithm 1.
+    Abadi et al. (2016), Algorithm 1; Ganesh (2024, arXiv 2401.10294) for several rows of a person.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def epsilon_add_or_remove(loss: SampledGaussianLoss, *, delta: float) -> float:
     >>> round(loss.epsilon_at(1e-5), 2), round(epsilon_add_or_remove(loss, delta=1e-5), 2)
     (2.84, 1.83)
     """
-    steps = sampled_step(loss.noise, rate=loss.rate, relation="ADD_OR_REMOVE_ONE")
+    steps = sampled_step(loss.noise, rate=loss.rate, relation="ADD_OR_REMOVE_ONE", steps=loss.steps, rows=loss.rows)
     return max(step.power(loss.steps).epsilon_at(check_delta(delta)) for step in steps)
 
 

@@ -21,10 +21,11 @@ _UNIT = 2.0**-53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianMixture:
-    """A mixture of N(mean, 1) with these weights."""
+    """A mixture of N(mean, 1) with these weights, and a chance that everything is revealed."""
 
     weights: tuple[float, ...]
     means: tuple[float, ...]
+    elsewhere: float = 0.0
 
     def cells(self, edges: Array) -> tuple[Array, Array]:
         """Return the mass between each edge and the next, and the most by which rounding may move it."""
@@ -36,11 +37,11 @@ class GaussianMixture:
         return mass, error
 
     def above(self, edge: float) -> float:
-        """Return the mass above an edge, rounded up."""
+        """Return the mass above an edge, rounded up, with what is revealed."""
         from scipy.special import ndtr
 
         tails = (weight * float(ndtr(mean - edge)) for weight, mean in zip(self.weights, self.means, strict=True))
-        return sum(tails) * (1 + 1e-9)
+        return sum(tails) * (1 + 1e-9) + self.elsewhere
 
 
 def _cells(edges: Array) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from tacit.privacy.distribution import LARGEST, LossDistribution, interval_for
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import DistributionPrice
 from tacit.privacy.loss.gaussian_mixture import REACH, GaussianMixture, on_cells, revealed
-from tacit.privacy.loss.group import group_distribution
 from tacit.privacy.loss.real import HIDES_NOTHING
 from tacit.privacy.rounding import check_count, check_epsilon
 
@@ -23,24 +22,30 @@ __all__ = ["SampledGaussianLoss", "sampled_step"]
 Array = NDArray[np.float64]
 Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE"]
 
+_NEVER, _UNUSUAL = 1e-30, 1e-6
+_MOST_ROWS = 1000  # of more, a drawn row counts as revealed
+_CELLS, _HALVINGS = 4096, 34  # outputs to 1e-11 of their range: far below the slack of a delta
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledGaussianLoss(DistributionPrice):
     """Steps of real Gaussian noise on Poisson samples of the rows, under replace-one adjacency: the loss of DP-SGD.
 
     Each step takes every row with probability q = ``rate`` and adds noise of s C, s = ``noise``, to a sum of vectors of
-    norm at most C. The pair P = (1 - q) N(0, s^2) + q N(1, s^2), Q = (1 - q) N(0, s^2) + q N(-1, s^2) dominates a step,
-    and its composition all of them. Under a Guarantee only with the assumption that its arithmetic is exact.
+    norm at most C. Let B be Binomial(k, q), k = ``rows``, how many rows of the person it takes. The pair of the
+    mixtures of N(B, s^2) and of N(-B, s^2) dominates a step, and its composition all of them. Under a Guarantee only
+    with the assumption that its arithmetic is exact.
 
     References
     ----------
-    Zhu, Dong and Wang (2022), Theorem 10; Doroshenko et al. (2022) for the grid. That the pair of a step dominates is
-    proved in docs/models_protect.md.
+    docs/proofs/groups.md for the pair, which is that of Ganesh (2024, arXiv 2401.10294) for a person who is replaced;
+    Doroshenko et al. (2022) for the grid.
 
     Examples
     --------
-    >>> round(SampledGaussianLoss(noise=1.0, rate=0.01, steps=1000).epsilon_at(1e-5), 2)
-    2.84
+    >>> one = SampledGaussianLoss(noise=1.0, rate=0.01, steps=1000)
+    >>> round(one.epsilon_at(1e-5), 2), round(one.for_group(3).epsilon_at(1e-5), 2)
+    (2.84, 9.97)
     """
 
     kind: ClassVar[str] = "sampled_gaussian"
@@ -58,7 +63,7 @@ class SampledGaussianLoss(DistributionPrice):
         object.__setattr__(self, "rows", check_count(self.rows, name="rows"))
 
     def for_group(self, rows: int) -> SampledGaussianLoss:
-        """Each step for the group: ``rows`` replacements, one after the other."""
+        """Each step for a person with as many times the rows."""
         return replace(self, rows=rows * self.rows)
 
     def distribution(self) -> LossDistribution:
@@ -66,7 +71,7 @@ class SampledGaussianLoss(DistributionPrice):
         (step,) = sampled_step(
             self.noise, rate=self.rate, relation="REPLACE_ONE", steps=self.steps, rows=self.rows
         )  # its own mirror image
-        return group_distribution(step, rows=self.rows).power(self.steps)
+        return step.power(self.steps)
 
 
 def sampled_step(
@@ -74,7 +79,8 @@ def sampled_step(
 ) -> list[LossDistribution]:
     """Return the loss of one step by connecting the dots: one, or both directions where they differ.
 
-    If the noise hides nothing, a row that is drawn is revealed. ``steps`` and ``rows`` choose the grid's interval.
+    For all ``rows`` rows of a person, replaced or removed. If the noise hides nothing, or a person has more than 1,000
+    rows, one of whom a row is drawn is revealed. ``steps`` chooses the grid's interval.
 
     Examples
     --------
@@ -83,83 +89,94 @@ def sampled_step(
     >>> len(sampled_step(1.0, rate=0.1, relation="ADD_OR_REMOVE_ONE"))
     2
     """
-    if noise < HIDES_NOTHING:
-        return [revealed(rate)] * (1 if relation == "REPLACE_ONE" else 2)
-    step = _SampledStep(mu=1 / noise, rate=rate)
+    if noise < HIDES_NOTHING or rows > _MOST_ROWS:
+        drawn = 1.0 if rate == 1 else -math.expm1(rows * math.log1p(-rate)) * (1 + 1e-15)
+        return [revealed(min(drawn, 1.0))] * (1 if relation == "REPLACE_ONE" else 2)
+    step = _SampledStep.of(mu=1 / noise, rate=rate, rows=rows)
     plain = GaussianMixture(weights=(1.0,), means=(0.0,))
-    drawn, opposite = step.mixture(step.mu), step.mixture(-step.mu)
+    up, down = step.mixture(1), step.mixture(-1)
     if relation == "REPLACE_ONE":
-        return [_step_on_grid(step.replaced, step.output_of_replaced, drawn, opposite, steps=steps, rows=rows)]
+        return [_step_on_grid(step.replaced, up, down, steps=steps)]
     return [
-        _step_on_grid(step.removed, step.output_of_removed, drawn, plain, steps=steps, rows=rows),
-        _step_on_grid(step.added, step.output_of_added, plain, opposite, steps=steps, rows=rows),
+        _step_on_grid(step.removed, up, plain, steps=steps),
+        _step_on_grid(step.added, plain, down, steps=steps),
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SampledStep:
-    """Outputs x in units of the noise: a row that is drawn moves them by ``mu``."""
+    """Outputs x in units of the noise: ``counts`` rows that are drawn move them by so many ``mu``.
+
+    Parameters
+    ----------
+    logs
+        The logarithms of the chances of these counts.
+    elsewhere
+        The chance of other counts, which are taken to reveal everything.
+    """
 
     mu: float
-    rate: float
+    counts: Array
+    logs: Array
+    elsewhere: float
 
-    def mixture(self, mean: float) -> GaussianMixture:
-        return GaussianMixture(weights=(1 - self.rate, self.rate), means=(0.0, mean))
+    @classmethod
+    def of(cls, *, mu: float, rate: float, rows: int) -> Self:
+        counts = np.arange(rows + 1, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ways = np.append(0.0, np.cumsum(np.log((rows - counts[:-1]) / counts[1:])))
+            logs = ways + counts * math.log(rate) + np.where(counts < rows, (rows - counts) * np.log1p(-rate), 0.0)
+        kept = logs > math.log(_NEVER / (rows + 1))
+        return cls(mu=mu, counts=counts[kept], logs=logs[kept], elsewhere=0.0 if kept.all() else _NEVER)
+
+    def mixture(self, sign: int) -> GaussianMixture:
+        means = tuple(sign * self.mu * self.counts)
+        return GaussianMixture(weights=tuple(np.exp(self.logs)), means=means, elsewhere=self.elsewhere)
 
     def removed(self, x: Array) -> Array:
-        """The loss log(1 - q + q e^(mu x - mu^2/2)) of an output with the row against without."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.logaddexp(np.log1p(-self.rate), math.log(self.rate) + self.mu * (x - self.mu / 2)))
+        """The loss log sum_i P(B = i) e^(i mu x - i^2 mu^2/2) of an output with the person against without."""
+        total = np.full(np.shape(x), -np.inf)
+        for count, log in zip(self.counts, self.logs, strict=True):
+            total = np.logaddexp(total, log + count * self.mu * (x - count * self.mu / 2))
+        return total
 
     def added(self, x: Array) -> Array:
-        """The same without the row against with it moving the output down."""
+        """The same without the person against with the rows moving the output down."""
         return -self.removed(-x)
 
     def replaced(self, x: Array) -> Array:
-        """The loss of an output with the row moving it up against down."""
+        """The loss of an output with the person's rows moving it up against down."""
         return self.removed(x) - self.removed(-x)
-
-    def output_of_removed(self, loss: Array) -> Array:
-        """Minus infinity where no output has so small a loss."""
-        with np.errstate(divide="ignore"):
-            grown = np.maximum(np.expm1(loss) + self.rate, 0.0) / self.rate
-            return np.asarray(np.log(grown) / self.mu + self.mu / 2)
-
-    def output_of_added(self, loss: Array) -> Array:
-        """Infinity where no output has so large a loss."""
-        return -self.output_of_removed(-loss)
-
-    def output_of_replaced(self, loss: Array) -> Array:
-        """Solves B E^2 + A (1 - e^l) E - e^l B = 0 for E = e^(mu x), A = 1 - q, B = q e^(-mu^2/2); x is odd in l."""
-        size = np.abs(loss)
-        a = (1 - self.rate) * np.expm1(size)
-        b = self.rate * math.exp(-(self.mu**2) / 2)
-        with np.errstate(over="ignore"):
-            log_root = np.log(a + np.hypot(a, 2 * b * np.exp(size / 2))) - math.log(2 * b)
-        return np.asarray(np.sign(loss) * np.maximum(log_root, 0.0) / self.mu)
 
 
 def _step_on_grid(
-    loss_of: Callable[[Array], Array],
-    output_of: Callable[[Array], Array],
-    P: GaussianMixture,
-    Q: GaussianMixture,
-    *,
-    steps: int,
-    rows: int,
+    loss_of: Callable[[Array], Array], P: GaussianMixture, Q: GaussianMixture, *, steps: int
 ) -> LossDistribution:
-    most = float(max(P.means))
-    bottom, top = (float(loss_of(np.array(x))) for x in (min(P.means) - REACH, most + REACH))
-    bottom, top = max(bottom, -LARGEST), min(top, LARGEST)
-    h = interval_for(steps * _mean_square(loss_of, P), count=steps, span=(top - bottom) * rows)
+    """The loss grows with the output, so that grid points of the loss are edges of cells of outputs."""
+    low, high = min(*P.means, *Q.means) - REACH, max(P.means) + REACH
+    bottom, top = (min(max(float(loss_of(np.array(x))), -LARGEST), LARGEST) for x in (low, high))
+    h = interval_for(steps * _mean_square(loss_of, P), count=steps, span=top - bottom)
     lower = math.floor(bottom / h)
-    edges = output_of(np.asarray(np.arange(lower, math.ceil(top / h) + 1) * h, dtype=np.float64))
-    return on_cells(lower, edges, P=P, Q=Q, h=h)
+    grid = np.asarray(np.arange(lower, math.ceil(top / h) + 1) * h, dtype=np.float64)
+    return on_cells(lower, _outputs_at(grid, loss_of, low=low, high=high), P=P, Q=Q, h=h)
+
+
+def _outputs_at(grid: Array, loss_of: Callable[[Array], Array], *, low: float, high: float) -> Array:
+    """Solve loss_of(x) = l for every l of the grid by bisection, within the outputs that have a chance."""
+    marks = np.linspace(low, high, _CELLS + 1)
+    cell = np.clip(np.searchsorted(loss_of(marks), grid), 1, _CELLS)
+    below, above = marks[cell - 1], marks[cell]
+    for _ in range(_HALVINGS):
+        middle = (below + above) / 2
+        less = loss_of(middle) < grid
+        below, above = np.where(less, middle, below), np.where(less, above, middle)
+    return above
 
 
 def _mean_square(loss_of: Callable[[Array], Array], P: GaussianMixture) -> float:
     z = np.linspace(-8, 8, 801)
     bell = np.exp(-z * z / 2)
-    squares = (np.clip(loss_of(z + mean), -LARGEST, LARGEST) ** 2 for mean in P.means)
+    usual = [(weight, mean) for weight, mean in zip(P.weights, P.means, strict=True) if weight > _UNUSUAL]
+    squares = (np.clip(loss_of(z + mean), -LARGEST, LARGEST) ** 2 for _, mean in usual)
     means = (float((bell * square).sum() / bell.sum()) for square in squares)
-    return sum(weight * mean for weight, mean in zip(P.weights, means, strict=True))
+    return sum(weight * mean for (weight, _), mean in zip(usual, means, strict=True))
