@@ -188,7 +188,7 @@ def test_a_surface_exports_five_names_and_nothing_else(surface):
 
 
 COMMON = {
-    "protect": "engine memory out force ledger dataset part store again entry seed as_json",
+    "protect": "engine memory out force ledger dataset part store again entry reserved seed as_json",
     "learn": "release data test features method hold_out out force seed as_json",
     "attack": "release data truth method level out force seed as_json",
 }

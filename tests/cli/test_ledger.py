@@ -245,11 +245,31 @@ def test_what_fits_is_said_and_nothing_is_charged(run, run_json):
         "charges": 1,
         "epsilon": 2.0,
         "used": 1.0,
+        "used_reserved": 1.0,
         "largest": 2.0,
     }
     assert len(run_json("show adult")["data_sets"][0]["entries"]) == 1
     with pytest.raises(InvalidInput, match="charges must be an integer from 1"):
         run("fits adult --charges 0")
+
+
+def test_releases_are_reserved_together_and_made_one_by_one(run, run_json):
+    run(CREATE)
+    each = run_json("fits adult --charges 500")["epsilon_reserved"]
+    asked = run(f"fits adult --charges 500 --epsilon {each}")
+    assert "would exceed the budget; 0.0" in asked
+    assert "Reserved together, they would bring it to 100%." in asked
+    assert "each fit. Reserved together, 0.02" in run("fits adult --charges 500")
+    made = run_json(["reserve", "adult", "--epsilon", str(each), "--charges", "500", "--purpose", "a total every day"])
+    assert made["id"] == "adult/1"
+    used = run_json([*CHARGE, "--epsilon", "0.02", "--reserved", "adult/1"])
+    assert (used["id"], used["used"]) == ("adult/2", made["used"])
+    shown = run("show adult")
+    assert "(reserves" in shown
+    assert "(reserved" in shown
+    assert [entry["reserves"] for entry in run_json("show adult")["data_sets"][0]["entries"]] == [500, 0]
+    with pytest.raises(InvalidInput, match="--purpose and --reserved"):
+        run("charge --void adult/2 --reason x --reserved adult/1")
 
 
 def test_an_older_copy_does_not_verify_against_a_receipt(run, run_json, tmp_path):

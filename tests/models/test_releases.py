@@ -244,6 +244,11 @@ def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
     onnx.save(onnx.load(path), tmp_path / "spread.onnx", save_as_external_data=True, size_threshold=0)
     with pytest.raises(InvalidRelease, match="names other files to read"):
         Release.read(tmp_path / "spread.onnx")
+    model = onnx.load(path)
+    model.graph.initializer[0].dims[0] += 1
+    onnx.save(model, tmp_path / "short.onnx")
+    with pytest.raises(InvalidRelease):  # the numbers do not fill their shape
+        Release.read(tmp_path / "short.onnx")
     (tmp_path / "broken.onnx").write_bytes(b"x")
     with pytest.raises(TacitError, match="no ONNX file"):
         Release.read(tmp_path / "broken.onnx")

@@ -36,7 +36,7 @@ __all__ = [
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-_NEEDS_LEDGER = ("dataset", "part", "store", "again", "entry")
+_NEEDS_LEDGER = ("dataset", "part", "store", "again", "entry", "reserved")
 
 
 def print_json(document: object) -> None:
@@ -153,4 +153,5 @@ def open_payment(given: Mapping[str, Any]) -> Payment | None:
         store=given["store"],
         again=given["again"],
         entry=given["entry"],
+        reserved=given["reserved"],
     )

@@ -104,6 +104,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         option("store", words.STORE, None),
         option("again", words.AGAIN, False),
         option("entry", words.ENTRY, None),
+        option("reserved", words.RESERVED, None),
         option("seed", words.SEED, None),
         option("as_json", AsJson, False),
     ]

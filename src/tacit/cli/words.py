@@ -23,6 +23,7 @@ __all__ = [
     "OUT_RELEASE",
     "PART",
     "RELEASE",
+    "RESERVED",
     "RUN_SEED",
     "SEED",
     "STORE",
@@ -74,6 +75,10 @@ AGAIN = Annotated[
 ENTRY = Annotated[
     str | None,
     typer.Option("--entry", metavar="ID", help="Resume the release of this charge; for tables without a row order."),
+]
+RESERVED = Annotated[
+    str | None,
+    typer.Option("--reserved", metavar="ID", help="The charge that reserved this release, which costs nothing more."),
 ]
 ENGINE = Annotated[
     Literal["duckdb", "spark"],

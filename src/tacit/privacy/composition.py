@@ -45,14 +45,16 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
     for other in parts[1:]:
         _check_same_unit(first, other)
     target = _target_delta(parts, delta)
-    loss = parts[0].privacy_loss if len(parts) == 1 else ComposedLoss(parts=tuple(p.privacy_loss for p in parts))
+    losses = tuple(part.privacy_loss for part in parts)
+    equal = len(set(losses)) == 1  # written once
+    loss = ComposedLoss(parts=losses[:1], times=len(losses)) if equal else ComposedLoss(parts=losses)
     assumptions = tuple(dict.fromkeys(a for part in parts for a in part.assumptions))
     return Guarantee(
         unit=first.unit,
         epsilon=_finite(loss.epsilon_at(target), target),
         delta=target,
         rows=first.rows,
-        loss=loss,
+        loss=losses[0] if len(losses) == 1 else loss,
         assumptions=assumptions,
     )
 

@@ -13,6 +13,7 @@ from tacit.privacy.ledger import Ledger, Receipt, charging, registry, requests
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.records import check_text, split_id
 from tacit.privacy.ledger.requests import DeliveredRelease, ReleaseCharge
+from tacit.privacy.ledger.reservations import reserved_entry
 from tacit.privacy.store import ReleaseStore
 
 __all__ = ["Payment"]
@@ -41,6 +42,8 @@ class Payment:
         charge; default: beside the ledger's file, with ``.releases`` after its name. It never contains a seed.
     again
         Charge for another release of a request that already has one.
+    reserved
+        The charge that reserved this release (:meth:`tacit.privacy.ledger.Ledger.reserve`), which costs nothing more.
     entry
         Resume the release of this charge, for rows without an order, which the ledger cannot recognize: the caller is
         responsible that the rows are the same. Rows with an order must be those that the charge was made for.
@@ -52,10 +55,12 @@ class Payment:
     store: Path | None = None
     again: bool = False
     entry: str | None = None
+    reserved: str | None = None
 
     def __post_init__(self) -> None:
-        if self.again and self.entry is not None:
-            raise InvalidInput("must be left out with entry, which resumes a release that is paid for", field="again")
+        for field in ("again", "reserved"):
+            if getattr(self, field) and self.entry is not None:
+                raise InvalidInput("must be left out with entry, which resumes a release that is paid for", field=field)
 
     @property
     def folder(self) -> Path:
@@ -92,12 +97,14 @@ class Payment:
         """
         check_text(purpose, name="purpose")
         with self.ledger.transaction() as rows:
-            name, version = registry.find_data_set(rows, prints, dataset=self.dataset)
+            planned = None if self.reserved is None else split_id(self.reserved)[0]
+            name, version = registry.find_data_set(rows, prints, dataset=self.dataset or planned)
             book = DataSetAccounts.find(rows, name, lock=True)
             found = requests.find_charge(book, key)
             if found is not None and (found.delivery is None or not self.again):
                 return found
-            receipt = charging.pay(book, guarantee, parts=self.parts, purpose=purpose, version=version)
+            number = None if self.reserved is None else reserved_entry(self.reserved, name=name)
+            receipt = charging.pay(book, guarantee, parts=self.parts, purpose=purpose, version=version, reserved=number)
             return requests.record_request(book, receipt, key)
 
     def record_delivery(self, entry: str, delivery: DeliveredRelease) -> None:

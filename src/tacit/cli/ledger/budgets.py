@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.ledger.options import HERE, Where, guarantee_of, summary, without_entries
+from tacit.cli.ledger.options import HERE, Charges, Where, count_of, guarantee_of, summary, without_entries
 from tacit.cli.options import AsJson, open_ledger, print_json
 
 __all__ = ["budget", "fits"]
-
-MOST_CHARGES = 100_000
 
 
 def budget(
@@ -51,7 +49,7 @@ def fits(
         str | None,
         typer.Option(metavar="NUMBER", help="The epsilon of each charge to ask about. Default: the largest that fits."),
     ] = None,
-    charges: Annotated[str, typer.Option(metavar="INTEGER", help="How many equal charges are meant.")] = "1",
+    charges: Charges = "1",
     part: Annotated[
         list[str] | None, typer.Option(help="A part that the charges are for; repeatable. Default: all parts.")
     ] = None,
@@ -60,33 +58,51 @@ def fits(
 ) -> None:
     """Say what still fits a budget, and charge nothing.
 
-    Charges that would overspend are said to, and the command exits with 0.
+    Charges that would overspend are said to, and the command exits with 0. Several that are reserved together may cost
+    less than one by one (tacit ledger reserve).
 
     Example: tacit ledger fits adult
 
     Example: tacit ledger fits adult --epsilon 0.1 --charges 20
     """
-    from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.ledger.records import format_down, format_share
+    from tacit.privacy.ledger.records import format_down
 
-    if not charges.isdecimal() or not 0 < int(charges) <= MOST_CHARGES:
-        raise InvalidInput(f"must be an integer from 1 to {MOST_CHARGES:,}, got {charges!r}", field="charges")
-    book, count, each = open_ledger(ledger), int(charges), "" if charges == "1" else " each"
-    largest = book.fitting(name, charges=count, parts=part or None)
+    book, count, each, parts = open_ledger(ledger), count_of(charges), "" if charges == "1" else " each", part or None
+    largest, reserved = (book.fitting(name, charges=count, parts=parts, reserved=one) for one in (False, True))
     if epsilon is None:
-        found: dict[str, Any] = {"charges": count, "epsilon": largest}
+        found: dict[str, Any] = {"charges": count, "epsilon": largest, "epsilon_reserved": reserved}
         line = f"{name}: {_charges(count)} of epsilon {format_down(largest)}{each} fit{'s' if count == 1 else ''}."
+        if reserved > largest:
+            line += f" Reserved together, {format_down(reserved)} each fits."
     else:
         budget = book.statement(name).budget
         one = guarantee_of(budget.unit, epsilon, 0, budget.rows)
-        share = book.share_after(name, *[one] * count, parts=part or None)
-        found = {"charges": count, "epsilon": one.epsilon, "used": share if share <= 1 else None, "largest": largest}
-        after = f"would bring it to {format_share(share)}" if share <= 1 else "would exceed the budget"
-        line = f"{name}: {_charges(count)} of epsilon {one.epsilon:g}{each} {after}; {format_down(largest)}{each} fits."
+        share, whole = (book.share_after(name, *[one] * count, parts=parts, reserved=how) for how in (False, True))
+        found = {
+            "charges": count,
+            "epsilon": one.epsilon,
+            "used": _or_none(share),
+            "used_reserved": _or_none(whole),
+            "largest": largest,
+        }
+        after = f"{_after(share)}; {format_down(largest)}{each} fits."
+        line = f"{name}: {_charges(count)} of epsilon {one.epsilon:g}{each} {after}"
+        if whole < share:
+            line += f" Reserved together, they {_after(whole)}."
     if as_json:
         print_json({"name": name, **found})
     else:
         typer.echo(line)
+
+
+def _after(share: float) -> str:
+    from tacit.privacy.ledger.records import format_share
+
+    return f"would bring it to {format_share(share)}" if share <= 1 else "would exceed the budget"
+
+
+def _or_none(share: float) -> float | None:
+    return share if share <= 1 else None
 
 
 def _charges(count: int) -> str:

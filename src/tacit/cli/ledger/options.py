@@ -12,17 +12,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HERE",
+    "Charges",
     "Delta",
     "Epsilon",
     "RowsPerPerson",
     "UnitName",
     "Where",
+    "count_of",
     "guarantee_of",
     "summary",
     "without_entries",
 ]
 
 HERE = "ledger.db"
+MOST_CHARGES = 100_000
+
+Charges = Annotated[str, typer.Option(metavar="INTEGER", help="How many equal charges are meant.")]
 
 Where = Annotated[
     str,
@@ -61,6 +66,15 @@ def guarantee_of(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> G
     if plan.unit is None:
         raise InvalidInput("must be label, record or bag", field="unit")
     return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
+
+
+def count_of(charges: str) -> int:
+    """Return how many charges are meant."""
+    from tacit.privacy.errors import InvalidInput
+
+    if not charges.isdecimal() or not 0 < int(charges) <= MOST_CHARGES:
+        raise InvalidInput(f"must be an integer from 1 to {MOST_CHARGES:,}, got {charges!r}", field="charges")
+    return int(charges)
 
 
 def summary(statement: DataSetStatement) -> str:

@@ -135,6 +135,11 @@ def _entries_table(statement: DataSetStatement) -> Table:
     rows = {version.number: str(version.rows) for version in statement.versions}
     for entry in statement.entries:
         charge = f"voids {entry.voids}" if entry.voids else str(entry.guarantee)
+        if entry.reserves:
+            made = sum(one.reserved_by == entry.id for one in statement.entries)
+            charge += f" (reserves {entry.reserves:,} releases, {made:,} made)"
+        if entry.reserved_by:
+            charge += f" (reserved by {entry.reserved_by})"
         if entry.voided_by:
             charge += f" (voided by {entry.voided_by})"
         table.add_row(entry.id, entry.time[:10], rows[entry.version], ", ".join(entry.parts), charge, entry.purpose)

@@ -34,8 +34,7 @@ class OnnxGraph:
 def read_graph(source: Path) -> OnnxGraph:
     """Read the numbers of a file that names no other file; those of linear layers in their order."""
     model = _load(source)
-    to_array = load_extra("onnx").numpy_helper.to_array
-    named = {one.name: np.asarray(to_array(one)) for one in model.graph.initializer}
+    named = _numbers(model, source)
     layers = _layers(model.graph, named)
     return OnnxGraph(
         state=named if layers is None else layers.state,
@@ -59,6 +58,14 @@ def _load(source: Path) -> Any:  # noqa: ANN401
     except onnx.checker.ValidationError as error:
         raise InvalidRelease(unreadable.format(source=source, kind=type(error).__name__)) from None
     return model
+
+
+def _numbers(model: Any, source: Path) -> dict[str, NDArray[Any]]:  # noqa: ANN401
+    to_array = load_extra("onnx").numpy_helper.to_array
+    try:
+        return {one.name: np.asarray(to_array(one)) for one in model.graph.initializer}
+    except Exception as error:  # the checker lets numbers pass that do not fill their shape
+        raise InvalidRelease(f"{source} has numbers that cannot be read ({type(error).__name__})") from None
 
 
 def _tensors(message: Any) -> Iterator[Any]:  # noqa: ANN401

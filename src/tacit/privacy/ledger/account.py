@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
+from tacit.privacy.composition import compose
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.filter import DeltaUse, FilterTerms, Spend
 from tacit.privacy.rounding import exact, round_up
@@ -83,8 +84,10 @@ class PrivacyAccount:
         """The largest pure epsilon that one more charge may have, rounded down."""
         return self.fitting()
 
-    def fitting(self, *, charges: int = 1) -> float:
+    def fitting(self, *, charges: int = 1, reserved: bool = False) -> float:
         """Return the largest pure epsilon of each of so many more charges, rounded down; 0 if none fits.
+
+        With ``reserved``: if one charge reserves all of them.
 
         Examples
         --------
@@ -95,9 +98,14 @@ class PrivacyAccount:
         """
         rest = self._sum_fitting(charges)
         sure = rest if rest and self._holds(rest, charges) else 0.0  # the sum's delta may be used up
-        if not self.budget.delta or self.use is DeltaUse.SUMS:
+        if not self.budget.delta or (self.use is DeltaUse.SUMS and not reserved):
             return sure
-        return _largest(lambda epsilon: self._holds(epsilon, charges), start=sure, most=self.budget.epsilon)
+        holds = self._holds_reserved if reserved else self._holds
+        return _largest(lambda epsilon: holds(epsilon, charges), start=sure, most=self.budget.epsilon)
+
+    def _holds_reserved(self, epsilon: float, charges: int) -> bool:
+        one = Guarantee(unit=self.budget.unit, rows=self.budget.rows, epsilon=epsilon)
+        return self.add(compose([one] * charges, delta=self.budget.delta)).used <= 1
 
     def _holds(self, epsilon: float, charges: int) -> bool:
         one = Guarantee(unit=self.budget.unit, rows=self.budget.rows, epsilon=epsilon)

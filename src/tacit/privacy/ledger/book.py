@@ -11,12 +11,24 @@ from functools import lru_cache
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import PrivacyAccount
-from tacit.privacy.ledger.chain import add_link, limits_of
+from tacit.privacy.ledger.chain import RESERVES, ReservedFact, add_link, limits_of, use_fact
 from tacit.privacy.ledger.records import DataSetStatement, DataSetVersion, LedgerEntry, PartSpend
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LIMIT, LINK, PART, VERSION
+from tacit.privacy.ledger.schema import (
+    ACCOUNT,
+    BUDGET,
+    DATA_SET,
+    ENTRY,
+    LIMIT,
+    LINK,
+    PART,
+    RESERVATION,
+    USE,
+    VERSION,
+)
+from tacit.privacy.loss import ComposedLoss, PrivacyLoss
 
-__all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now"]
+__all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now", "places_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +139,8 @@ class DataSetAccounts:
         version: int,
         guarantee: str | None = None,
         voids: int | None = None,
+        reserves: bool = False,
+        use: Row | None = None,
     ) -> tuple[str, str]:
         """Write the next entry; return its id and the head of the chain."""
         entry = {
@@ -139,8 +153,15 @@ class DataSetAccounts:
             "voids": voids,
         }
         self.rows.add(ENTRY, data_set=self.id, **entry)
+        fact: ReservedFact = None
+        if reserves:
+            self.rows.add(RESERVATION, data_set=self.id, number=entry["number"])
+            fact = RESERVES
+        elif use is not None:
+            self.rows.add(USE, data_set=self.id, number=entry["number"], **use)
+            fact = use_fact(use)
         limits = limits_of(self.parts.values(), self.limits.values())
-        return f"{self.name}/{entry['number']}", add_link(self.rows, self.id, entry, limits=limits).hex()
+        return f"{self.name}/{entry['number']}", add_link(self.rows, self.id, entry, limits=limits, fact=fact).hex()
 
     def version(self, number: int | None) -> int:
         """Return a version's number if it exists; None: the newest."""
@@ -163,8 +184,32 @@ class DataSetAccounts:
                 DataSetVersion(data_set=self.name, number=row["number"], rows=row["rows"], time=row["time"])
                 for row in versions
             ),
-            entries=_entries(self.name, self.entries()),
+            entries=self._entries(),
         )
+
+    def _entries(self) -> tuple[LedgerEntry, ...]:
+        rows = self.entries()
+        uses = {row["number"]: row["reservation"] for row in self.rows.find(USE, USE.c.data_set == self.id)}
+        reserving = {row["number"] for row in self.rows.find(RESERVATION, RESERVATION.c.data_set == self.id)}
+        voided_by = {row["voids"]: row["number"] for row in rows if row["voids"] is not None}
+        return tuple(
+            LedgerEntry(
+                id=f"{self.name}/{row['number']}",
+                time=row["time"],
+                version=row["version"],
+                parts=tuple(json.loads(row["parts"])),
+                guarantee=None if row["guarantee"] is None else guarantee_of(row["guarantee"]),
+                purpose=row["purpose"],
+                voids=self._entry_id(row["voids"]),
+                voided_by=self._entry_id(voided_by.get(row["number"])),
+                reserves=len(places_of(row["guarantee"])) if row["number"] in reserving else 0,
+                reserved_by=self._entry_id(uses.get(row["number"])),
+            )
+            for row in rows
+        )
+
+    def _entry_id(self, number: int | None) -> str | None:
+        return None if number is None else f"{self.name}/{number}"
 
     def _part(self, name: str, account: PrivacyAccount) -> PartSpend:
         row = self.parts[name]
@@ -191,23 +236,6 @@ def _account(charges: Sequence[tuple[str, bool]], budget: Guarantee) -> PrivacyA
     return PrivacyAccount.of(standing, budget=budget, first=first)
 
 
-def _entries(name: str, rows: Sequence[Row]) -> tuple[LedgerEntry, ...]:
-    voided_by = {row["voids"]: f"{name}/{row['number']}" for row in rows if row["voids"] is not None}
-    return tuple(
-        LedgerEntry(
-            id=f"{name}/{row['number']}",
-            time=row["time"],
-            version=row["version"],
-            parts=tuple(json.loads(row["parts"])),
-            guarantee=None if row["guarantee"] is None else guarantee_of(row["guarantee"]),
-            purpose=row["purpose"],
-            voids=None if row["voids"] is None else f"{name}/{row['voids']}",
-            voided_by=voided_by.get(row["number"]),
-        )
-        for row in rows
-    )
-
-
 def account_row(data_set: int, part: int, account: PrivacyAccount, *, last: int) -> dict[str, object]:
     """Return an account as the columns of its table."""
     return {"data_set": data_set, "part": part, "last": last, "sums": account.to_text()}
@@ -220,6 +248,12 @@ def guarantee_of(text: str) -> Guarantee:
     if not isinstance(guarantee, Guarantee):
         raise LedgerError("the ledger is damaged: an entry has no guarantee; restore it from an export")
     return guarantee
+
+
+def places_of(text: str) -> tuple[PrivacyLoss, ...]:
+    """Return the losses that a reservation's guarantee was composed of: one for each release."""
+    loss = guarantee_of(text).privacy_loss
+    return loss.parts * loss.times if isinstance(loss, ComposedLoss) else (loss,)
 
 
 def now() -> str:

@@ -5,33 +5,49 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import select
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.ledger.rows import Row, SealedRows
-from tacit.privacy.ledger.schema import BUDGET, DATA_SET, ENTRY, LIMIT, LINK, PART
+from tacit.privacy.ledger.schema import BUDGET, DATA_SET, ENTRY, LIMIT, LINK, PART, RESERVATION, USE
 
-__all__ = ["START", "add_link", "check_chains", "check_head", "forge_links", "limits_of"]
+__all__ = [
+    "RESERVES",
+    "START",
+    "ReservedFact",
+    "add_link",
+    "check_chains",
+    "check_head",
+    "forge_links",
+    "limits_of",
+    "use_fact",
+]
 
 START = bytes(32)
 """What the first link of a data set follows."""
 
+RESERVES = ("reserves",)
+
 PartLimits = Mapping[str, list[str]]
+ReservedFact = Sequence[str | int] | None
+"""Whether an entry reserves releases, or which reserved release it makes."""
 
 _ENTRY = ("number", "time", "version", "parts", "guarantee", "purpose", "voids")
 _BUDGET = ("number", "epsilon", "delta")
 
 
-def add_link(rows: SealedRows, data_set: int, entry: Mapping[str, Any], *, limits: PartLimits) -> bytes:
+def add_link(
+    rows: SealedRows, data_set: int, entry: Mapping[str, Any], *, limits: PartLimits, fact: ReservedFact = None
+) -> bytes:
     """Link an entry that was just written to the one before it, and return the head of the chain."""
     last = rows.last(LINK, LINK.c.data_set == data_set)
     budget = rows.last(BUDGET, BUDGET.c.data_set == data_set)
     assert budget is not None
     nonce = secrets.token_bytes(16)
-    head = _link(START if last is None else bytes(last["link"]), nonce, entry, budget, limits)
+    head = _link(START if last is None else bytes(last["link"]), nonce, entry, budget, limits, fact)
     rows.add(LINK, data_set=data_set, number=entry["number"], nonce=nonce, budget=budget["number"], link=head)
     return head
 
@@ -52,10 +68,12 @@ def check_chains(rows: SealedRows) -> None:
     entries: dict[int, list[Row]] = {}
     for entry in _read(rows, ENTRY):
         entries.setdefault(entry["data_set"], []).append(entry)
+    facts = {(row["data_set"], row["number"]): RESERVES for row in _read(rows, RESERVATION)}
+    facts |= {(row["data_set"], row["number"]): use_fact(row) for row in _read(rows, USE)}
     for data_set in {*links, *entries}:
         limits = limits_of(*([row for row in _read(rows, one) if row["data_set"] == data_set] for one in (PART, LIMIT)))
         mine = entries.get(data_set, []), links.get(data_set, [])
-        _check_chain(names.get(data_set, "?"), *mine, budgets=budgets, limits=limits)
+        _check_chain(names.get(data_set, "?"), *mine, budgets=budgets, limits=limits, facts=facts)
 
 
 def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
@@ -71,6 +89,11 @@ def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
         raise LedgerError(f"the ledger has another history up to {name}/{number} than when that entry was accepted")
 
 
+def use_fact(use: Mapping[str, Any]) -> ReservedFact:
+    """Return which reserved release an entry makes."""
+    return [use["reservation"], use["place"]]
+
+
 def _check_chain(
     name: str,
     entries: list[Row],
@@ -78,13 +101,15 @@ def _check_chain(
     *,
     budgets: Mapping[tuple[int, int], Row],
     limits: PartLimits,
+    facts: Mapping[tuple[int, int], ReservedFact],
 ) -> None:
     head = START
     for number, (entry, link) in enumerate(_paired(entries, links), start=1):
         if entry is None or link is None or not entry["number"] == link["number"] == number:
             raise LedgerError(f"the ledger is damaged: {name}/{number} is missing; restore it from an export")
         budget = budgets.get((link["data_set"], link["budget"]))
-        expected = None if budget is None else _link(head, bytes(link["nonce"]), entry, budget, limits)
+        fact = facts.get((link["data_set"], number))
+        expected = None if budget is None else _link(head, bytes(link["nonce"]), entry, budget, limits, fact)
         if expected != bytes(link["link"]):
             raise LedgerError(f"the ledger is damaged: {name}/{number} was changed; restore it from an export")
         head = bytes(link["link"])
@@ -101,10 +126,12 @@ def _link(
     entry: Mapping[str, Any],
     budget: Mapping[str, Any],
     limits: PartLimits,
+    fact: ReservedFact,
 ) -> bytes:
     what = [[entry[name] for name in _ENTRY], [budget[name] for name in _BUDGET]]
     own = [limits[part] for part in json.loads(entry["parts"]) if part in limits]
-    return hashlib.sha256(before + nonce + json.dumps([*what, own] if own else what).encode()).digest()
+    more = [own, list(fact)] if fact else [own] if own else []
+    return hashlib.sha256(before + nonce + json.dumps([*what, *more]).encode()).digest()
 
 
 def limits_of(parts: Iterable[Row], limits: Iterable[Row]) -> PartLimits:

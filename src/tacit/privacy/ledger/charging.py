@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.ledger.account import PrivacyAccount
@@ -12,17 +13,27 @@ from tacit.privacy.ledger.book import DataSetAccounts, guarantee_of
 from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.ledger.refusals import explain_refusal, spend_of, whose
 from tacit.privacy.ledger.registry import add_budget, check_budget
+from tacit.privacy.ledger.reservations import reserved_parts, use_reserved
 from tacit.privacy.ledger.rows import Row
-from tacit.privacy.ledger.schema import DELIVERY, VERSION
+from tacit.privacy.ledger.schema import DELIVERY, USE, VERSION
 
-__all__ = ["accounts_after", "charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
+__all__ = ["accounts_after", "charge", "in_unit_of", "pay", "rebuild", "reserve", "set_budget", "void"]
 
 
 def charge(
-    book: DataSetAccounts, guarantee: AnyGuarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
+    book: DataSetAccounts,
+    guarantee: AnyGuarantee,
+    *,
+    parts: Sequence[str] | None,
+    purpose: str,
+    version: int | None,
+    reserves: bool = False,
+    reserved: int | None = None,
 ) -> Receipt:
-    """Write a charge and its accounts, or raise and write nothing."""
+    """Write a charge and its accounts, or that a reserved release is made; or raise and write nothing."""
     guarantee = _check(book, guarantee)
+    if reserved is not None:
+        return use_reserved(book, reserved, guarantee, parts=parts, purpose=purpose, version=version)
     accounts = book.accounts()
     after = {part: accounts[part].add(guarantee) for part in book.choose(parts)}
     worst = max(after, key=lambda part: after[part].used)
@@ -30,28 +41,51 @@ def charge(
         raise BudgetExceeded(explain_refusal(book, worst, accounts[worst], guarantee, after[worst]))
     text = json.dumps(guarantee.to_json())
     guarantee_of(text)  # what could not be read back must not be written
-    entry, head = book.append(parts=after, purpose=purpose, version=book.version(version), guarantee=text)
+    entry, head = book.append(
+        parts=after, purpose=purpose, version=book.version(version), guarantee=text, reserves=reserves
+    )
     book.put(accounts | after)
     return Receipt(id=entry, account=after[worst], head=head)
 
 
+def reserve(
+    book: DataSetAccounts, guarantees: Sequence[AnyGuarantee], *, parts: Sequence[str] | None, purpose: str
+) -> Receipt:
+    """Write one charge for releases that are made later, or raise and write nothing."""
+    whole = compose((_restated(book, one) for one in guarantees), delta=book.budget.delta)
+    return charge(book, whole, parts=parts, purpose=purpose, version=None, reserves=True)
+
+
 def accounts_after(
-    book: DataSetAccounts, guarantees: Iterable[AnyGuarantee], *, parts: Sequence[str] | None
+    book: DataSetAccounts, guarantees: Iterable[AnyGuarantee], *, parts: Sequence[str] | None, reserved: bool = False
 ) -> dict[str, PrivacyAccount]:
-    """Return the accounts of the charged parts after these charges, which are not made."""
+    """Return the accounts of the charged parts after these charges, or one that reserves them; none is made."""
     accounts = {part: book.account(part) for part in book.choose(parts)}
-    for guarantee in guarantees:
-        checked = _check(book, guarantee)
-        accounts = {part: account.add(checked) for part, account in accounts.items()}
+    charges = [_restated(book, guarantee) for guarantee in guarantees]
+    for one in [compose(charges, delta=book.budget.delta)] if reserved else charges:
+        accounts = {part: account.add(one) for part, account in accounts.items()}
     return accounts
 
 
+def _restated(book: DataSetAccounts, guarantee: AnyGuarantee) -> Guarantee:
+    return _check(book, in_unit_of(book, guarantee) if isinstance(guarantee, Guarantee) else guarantee)
+
+
 def pay(
-    book: DataSetAccounts, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
+    book: DataSetAccounts,
+    guarantee: Guarantee,
+    *,
+    parts: Sequence[str] | None,
+    purpose: str,
+    version: int | None,
+    reserved: int | None = None,
 ) -> Receipt:
     """Write a charge in the data set's unit: a guarantee for one record covers its label."""
+    if reserved is not None and parts is None:
+        parts = reserved_parts(book, reserved)
     _check_covered(book, version, parts)
-    return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
+    own = in_unit_of(book, guarantee)
+    return charge(book, own, parts=parts, purpose=purpose, version=version, reserved=reserved)
 
 
 def in_unit_of(book: DataSetAccounts, guarantee: Guarantee) -> Guarantee:
@@ -144,6 +178,17 @@ def _voidable(book: DataSetAccounts, entries: Mapping[int, Row], number: int) ->
     for entry in entries.values():
         if entry["voids"] == number:
             raise LedgerError(f"{book.name}/{number} was voided already, by {book.name}/{entry['number']}")
+    _check_unreserved(book, number)
     if book.rows.find(DELIVERY, DELIVERY.c.data_set == book.id, DELIVERY.c.number == number):
         raise LedgerError(f"the release of {book.name}/{number} was delivered, so it stays spent")
     return target
+
+
+def _check_unreserved(book: DataSetAccounts, number: int) -> None:
+    """Raise if an entry is a release of a reservation, or a reservation that has one."""
+    for use in book.rows.find(USE, USE.c.data_set == book.id):
+        if number in (use["number"], use["reservation"]):
+            raise LedgerError(
+                f"{book.name}/{use['number']} is a release that {book.name}/{use['reservation']} reserved, and "
+                "nothing comes back from a reservation"
+            )

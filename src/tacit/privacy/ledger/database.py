@@ -22,7 +22,7 @@ class LedgerDatabase(Database):
     schema = Schema(
         package="tacit.privacy.ledger",
         table="ledger_migration",
-        revisions=("0001", "0002", "0003", "0004", "0005", "0006"),
+        revisions=("0001", "0002", "0003", "0004", "0005", "0006", "0007"),
         application_id=APPLICATION_ID,
     )
     journal = "DELETE"

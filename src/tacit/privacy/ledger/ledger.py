@@ -21,6 +21,7 @@ from tacit.privacy.ledger.fingerprint import batches_of, fingerprint_rows, finge
 from tacit.privacy.ledger.founding import exists, found, open_database
 from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetVersion, Receipt, check_text, split_id
 from tacit.privacy.ledger.requests import ReleaseCharge
+from tacit.privacy.ledger.reservations import reserved_entry
 from tacit.privacy.ledger.rows import SealedRows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.secret import SealingKey
@@ -206,6 +207,7 @@ class Ledger:
         purpose: str,
         parts: Sequence[str] | None = None,
         version: int | None = None,
+        reserved: str | None = None,
     ) -> Receipt:
         """Charge a data set by hand for a release that tacit does not make; make it only after this returned.
 
@@ -221,6 +223,8 @@ class Ledger:
             The declared parts that the release is made from; default: all.
         version
             The version of the data, as :meth:`identify` gave it; default: the newest.
+        reserved
+            The id of the charge that reserved this release (:meth:`reserve`): it costs nothing more.
 
         Returns
         -------
@@ -235,10 +239,41 @@ class Ledger:
         check_text(purpose, name="purpose")
         with self.transaction() as rows:
             book = DataSetAccounts.find(rows, name, lock=True)
-            return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
+            number = None if reserved is None else reserved_entry(reserved, name=name)
+            return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version, reserved=number)
 
-    def would_exceed(self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None) -> bool:
+    def reserve(
+        self, name: str, *guarantees: AnyGuarantee, purpose: str, parts: Sequence[str] | None = None
+    ) -> Receipt:
+        """Charge releases that are made later, all together, at the price of their composed loss distributions.
+
+        Many releases that are fixed before the first outcome cost less than charges that are chosen one by one. Each is
+        made at most once, in any order, by a :class:`tacit.privacy.payment.Payment` or a :meth:`charge` that names the
+        receipt's id. Another release may take the place of one if its loss is dominated. Nothing comes back.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tacit.privacy import Unit
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> budget = Guarantee(unit=Unit.LABEL, epsilon=1.5, delta=1e-6)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=budget)
+        >>> small = Guarantee(unit=Unit.LABEL, epsilon=0.01)
+        >>> plan = ledger.reserve("clicks", *[small] * 1000, purpose="a total every day")
+        >>> ledger.charge("clicks", small, purpose="the first day", reserved=plan.id).id
+        'clicks/2'
+        """
+        check_text(purpose, name="purpose")
+        with self.transaction() as rows:
+            book = DataSetAccounts.find(rows, name, lock=True)
+            return charging.reserve(book, guarantees, parts=parts, purpose=purpose)
+
+    def would_exceed(
+        self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None, reserved: bool = False
+    ) -> bool:
         """Return whether these charges, one after the other, would exceed the budget; nothing is charged.
+
+        With ``reserved``: whether one charge that reserves them would.
 
         Examples
         --------
@@ -250,24 +285,32 @@ class Ledger:
         >>> ledger.would_exceed("clicks", one), ledger.would_exceed("clicks", one, one)
         (False, True)
         """
-        return self.share_after(name, *guarantees, parts=parts) > 1
+        return self.share_after(name, *guarantees, parts=parts, reserved=reserved) > 1
 
-    def share_after(self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None) -> float:
+    def share_after(
+        self, name: str, *guarantees: AnyGuarantee, parts: Sequence[str] | None = None, reserved: bool = False
+    ) -> float:
         """Return the share of the budget that would be used after these charges; infinite if they do not fit.
 
         A guarantee for one record counts as one for its label, as a :class:`tacit.privacy.payment.Payment` charges it.
         """
         with self._reading() as rows:
             book = DataSetAccounts.find(rows, name)
-            restated = (charging.in_unit_of(book, one) if isinstance(one, Guarantee) else one for one in guarantees)
-            return max(account.used for account in charging.accounts_after(book, restated, parts=parts).values())
+            after = charging.accounts_after(book, guarantees, parts=parts, reserved=reserved)
+            return max(account.used for account in after.values())
 
-    def fitting(self, name: str, *, charges: int = 1, parts: Sequence[str] | None = None) -> float:
-        """Return the largest pure epsilon of each of so many more charges, rounded down; 0 if none fits."""
+    def fitting(
+        self, name: str, *, charges: int = 1, parts: Sequence[str] | None = None, reserved: bool = False
+    ) -> float:
+        """Return the largest pure epsilon of each of so many more charges, rounded down; 0 if none fits.
+
+        With ``reserved``: if one charge reserves all of them.
+        """
         count = check_count(charges, name="charges")
         with self._reading() as rows:
             book = DataSetAccounts.find(rows, name)
-            return min(book.account(part).fitting(charges=count) for part in book.choose(parts))
+            accounts = (book.account(part) for part in book.choose(parts))
+            return min(account.fitting(charges=count, reserved=reserved) for account in accounts)
 
     def verify(self, against: str | Path | Mapping[str, Any] | None = None) -> int:
         """Return the number of entries, if none is missing or changed and all accounts are what the entries say.

@@ -108,7 +108,15 @@ class DataSetVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """One line of the ledger: a charge, or the correction that voids one."""
+    """One line of the ledger: a charge, the correction that voids one, or a release that a charge reserved.
+
+    Parameters
+    ----------
+    reserves
+        How many releases the charge reserves, to be made later.
+    reserved_by
+        The charge that reserved this release, which costs nothing more.
+    """
 
     id: str
     time: str
@@ -118,6 +126,8 @@ class LedgerEntry:
     purpose: str
     voids: str | None = None
     voided_by: str | None = None
+    reserves: int = 0
+    reserved_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +212,8 @@ class DataSetStatement:
     @property
     def lifetime(self) -> tuple[float, float]:
         """Epsilon and delta of all standing charges together, for a person who has rows in every part: their sums."""
-        standing = [entry.guarantee for entry in self.entries if entry.guarantee and entry.voided_by is None]
+        paid = (entry for entry in self.entries if entry.voided_by is None and entry.reserved_by is None)
+        standing = [entry.guarantee for entry in paid if entry.guarantee]
         return round_up(sum(exact(one.epsilon) for one in standing)), round_up(
             sum(exact(one.delta) for one in standing)
         )

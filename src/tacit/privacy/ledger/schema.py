@@ -26,8 +26,10 @@ __all__ = [
     "LINK",
     "PART",
     "REQUEST",
+    "RESERVATION",
     "SKETCH",
     "TABLES",
+    "USE",
     "VERSION",
 ]
 
@@ -132,6 +134,12 @@ REQUEST = _of_entry("ledger_request", Column("key", LargeBinary, nullable=False)
 
 DELIVERY = _of_entry("ledger_delivery", Column("digest", LargeBinary, nullable=False), _text("file"), _text("time"))
 """The release that a charge paid for, recorded before it is published: its SHA-256, and its name in the store."""
+
+RESERVATION = _of_entry("ledger_reservation")
+"""A charge that paid for releases to be made later; their losses are the parts of its own."""
+
+USE = _of_entry("ledger_use", _count("reservation"), _count("place"))
+"""An entry that costs nothing, because its release was reserved: which one it takes."""
 
 LINK = _sealed(
     "ledger_link",

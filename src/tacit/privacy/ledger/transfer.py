@@ -28,6 +28,8 @@ from tacit.privacy.ledger.schema import (
     LINK,
     PART,
     REQUEST,
+    RESERVATION,
+    USE,
     VERSION,
 )
 
@@ -45,9 +47,11 @@ _TABLES: dict[str, Table] = {
     "entries": ENTRY,
     "requests": REQUEST,
     "deliveries": DELIVERY,
+    "reservations": RESERVATION,
+    "uses": USE,
     "links": LINK,
 }
-_LATER = ("limits", "requests", "deliveries", "links")  # older exports have none
+_LATER = ("limits", "requests", "deliveries", "reservations", "uses", "links")  # older exports have none
 _BYTES = ("fingerprint", "key", "digest", "nonce", "link")
 
 

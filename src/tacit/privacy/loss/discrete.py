@@ -47,13 +47,17 @@ class DiscreteLaplaceLoss(DistributionPrice):
         """As many times the sensitivity."""
         return replace(self, sensitivity=rows * self.sensitivity)
 
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes the distribution takes together, all as if at the first, of the largest loss."""
+        return max(1, self.sensitivity // _MOST)
+
     def distribution(self) -> LossDistribution:
         """The outcomes 0..D between two outputs D apart; beyond them the loss is +-D/scale."""
         if self.pure_epsilon > LARGEST:  # counts as infinite
             return LossDistribution(0, np.zeros(1), 1.0)
-        D, scale = self.sensitivity, float(self.scale)
+        D, scale, block = self.sensitivity, float(self.scale), self.outcomes
         alpha = math.exp(-1 / scale)
-        block = max(1, D // _MOST)  # all of it as if at its first, of the largest loss
         ends = np.append(np.arange(1, D, block, dtype=np.float64), D)
         inner = (np.exp(-ends[:-1] / scale) - np.exp(-ends[1:] / scale)) / (1 + alpha)
         losses = np.concatenate([[D], D - 2 * ends[:-1], [-D]]) / scale
@@ -97,17 +101,20 @@ class DiscreteGaussianLoss(DistributionPrice):
         """As many times the sensitivity."""
         return replace(self, sensitivity=rows * self.sensitivity)
 
+    @property
+    def outcomes(self) -> int:
+        """How many outcomes the distribution takes together, all as if at the first, of the largest loss."""
+        return max(1, math.floor(25 * float(self.scale) / _MOST))
+
     def distribution(self) -> LossDistribution:
         """Losses (D^2 - 2kD) / 2 scale^2; the tail that is left out counts as infinite loss."""
         shift = self.sensitivity / self.scale
         if shift > LARGEST / 10:  # every loss is beyond the largest
             return LossDistribution(0, np.zeros(1), 1.0)
-        D, scale = self.sensitivity, float(self.scale)
+        D, scale, block = self.sensitivity, float(self.scale), self.outcomes
         reach = math.ceil(12.5 * scale) + 1  # P(|X| > 12.5 scale) < 1e-34
-        block = max(1, math.floor(25 * scale / _MOST))
         k = np.arange(-reach, reach + 1, block, dtype=np.float64)
-        # a block is taken as if all of it were at its first outcome, which has the largest loss; within it
-        # the sum over outcomes is block times the value in the middle, to a few parts in 10^8
+        # within a block the sum over outcomes is block times the value in the middle, to a few parts in 10^8
         mass = np.exp(-((k + (block - 1) / 2) ** 2) / (2 * scale * scale))
         mass /= mass.sum()
         return LossDistribution.from_atoms((D * D - 2 * k * D) / (2 * scale * scale), mass, infinity=1e-33)

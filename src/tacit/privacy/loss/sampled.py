@@ -45,7 +45,7 @@ class SampledGaussianLoss(DistributionPrice):
     --------
     >>> one = SampledGaussianLoss(noise=1.0, rate=0.01, steps=1000)
     >>> round(one.epsilon_at(1e-5), 2), round(one.for_group(3).epsilon_at(1e-5), 2)
-    (2.84, 9.97)
+    (2.84, 10.18)
     """
 
     kind: ClassVar[str] = "sampled_gaussian"
