@@ -51,6 +51,7 @@ ONE_WORD = {
     "Mae",
     "Metric",
     "Optimizer",
+    "Organizer",
     "Overwrite",
     "Partition",
     "Payment",

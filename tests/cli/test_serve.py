@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -115,12 +116,39 @@ def test_without_a_limit_for_all_teams_noise_protects(run, server, monkeypatch):
         monkeypatch.setenv("TACIT_TOKEN", token)
         run("submit p.csv --competition default")
     monkeypatch.setenv("TACIT_TOKEN", host)
-    ranking = run("host final --competition default")
+    with pytest.raises(TacitError, match="yes must be given: the competition default ends now"):
+        run("host final --competition default")
+    ranking = run("host final --competition default --yes")
     assert re.fullmatch(r"(\d\. \w+: [\d.]+ \(live: \d\)\n){2}", ranking)
     assert run("host final --competition default") == ranking
     monkeypatch.setenv("TACIT_TOKEN", token)
     with pytest.raises(TacitError, match="finished"):
         run("submit p.csv --competition default")
+
+
+def test_an_owner_closes_exports_and_deletes(run, server, monkeypatch, tmp_path):
+    engine = server[1]
+    create(run, engine, "short", "")
+    owner = run("host organizer Ada/Lovelace --role owner --competition short").strip()
+    assert owner.startswith("tacit_organizer_")
+    engine.register(engine.invite("short"), name="Either/Or")
+    monkeypatch.setenv("TACIT_TOKEN", owner)
+    assert run("host team Either/Or --standing frozen --competition short") == "Either/Or is frozen.\n"
+    assert run("host organizers --competition short").startswith("Ada/Lovelace, owner, since ")
+    assert run("host state archived --competition short") == "short is archived.\n"
+    assert run("host state closed --competition short") == "short is closed.\n"
+    assert run("host actions --competition short").splitlines()[0].endswith(" Ada/Lovelace (owner): closed, short")
+    for name in ("all.json", "all.zip"):
+        run(f"host export --predictions --out {tmp_path / name} --competition short")
+    assert json.loads((tmp_path / "all.json").read_text())["teams"][0]["name"] == "Either/Or"
+    with zipfile.ZipFile(tmp_path / "all.zip") as archive:
+        assert "teams.csv" in archive.namelist()
+    with pytest.raises(TacitError, match="out must end in"):
+        run(f"host export --out {tmp_path / 'all.xlsx'} --competition short")
+    with pytest.raises(TacitError, match="yes must be given"):
+        run("host delete short")
+    assert run("host delete short --yes") == "short is deleted.\n"
+    assert "short" not in run("host list")
 
 
 def test_what_was_spent_is_never_shown_too_small(run, server):
@@ -169,7 +197,7 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
         ("audit --competition nowhere", "there is no competition 'nowhere'"),
         ("audit --competition leaky --max-recovered 2", "max.recovered must be a share from 0 to 1"),
         ("audit --competition leaky --submissions 0", "submissions"),
-        ("audit --token x --competition leaky", "only the host may do this"),
+        ("audit --token x --competition leaky", "only the host, or an organizer"),
         ("audit --url http://127.0.0.1:9", "cannot be reached"),
         ("audit --url ftp://host", "url must be a server's address"),
         ("submit nowhere.csv --competition leaky", "nowhere.csv"),

@@ -74,13 +74,17 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
         connection.execute(text("ALTER TABLE server_competition DROP COLUMN answers"))
         connection.execute(text("ALTER TABLE server_submission DROP COLUMN answered"))
         connection.execute(text("ALTER TABLE server_team DROP COLUMN standing"))
-        connection.execute(text("DROP TABLE server_action"))
+        connection.execute(text("ALTER TABLE server_competition DROP COLUMN archived"))
+        for table in ("organizer", "trail", "deleted"):
+            connection.execute(text(f"DROP TABLE server_{table}"))
         connection.execute(text("UPDATE server_migration SET version_num = '0001'"))
     engine.close()
     again = ScoringEngine.open(engine.settings)
     assert again.board("coins").rules == rules
     assert again.remaining(team).total == 100
     assert again.visitor(again.sign_in(team)) == team
+    organizer, token = again.desk.add_organizer("coins", name="Ada", role="viewer")
+    assert again.identify(token) == again.visitor(again.sign_in(organizer)) == organizer
     again.close()
 
 

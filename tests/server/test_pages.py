@@ -339,11 +339,11 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
         guess = {"file": ("p.csv", "id,prediction\n" + "".join(f"{row},0.5\n" for row in range(1_000)))}
         assert send(team, "/c/new/team", {}, files=guess).status_code == 303
     assert "final scores are used as well" in admin.get("/c/new/leaks").text
-    assert send(admin, "/c/new/final", {}, form="/c/new/host").status_code == 303
+    assert send(admin, "/c/new/final", {"sure": "yes"}, form="/c/new/host").status_code == 303
     board = admin.get("/c/new").text
     assert "Final ranking" in board
     assert board.index("Final ranking") < board.index("Live scores")
-    assert "It is released" in admin.get("/c/new/host").text
+    assert "The final ranking is released" in admin.get("/c/new/host").text
     assert "Submissions are not taken now" in team.get("/c/new/team").text
     assert {place.team for place in engine.final("new")} == {"First", "Second"}
 
@@ -352,7 +352,7 @@ def test_the_final_ranking_waits_for_the_closing_date(engine, visit):
     admin = visit(engine.new_admin_token())
     send(admin, "/host/new", form(), files=FILES)
     page = admin.get("/c/new/host").text
-    assert "It can be released after the competition closes, 01 Jan 2099" in page
+    assert "can be released after the competition closes, 01 Jan 2099" in page
     assert "Release the final ranking" not in page
 
 
@@ -364,11 +364,14 @@ def test_the_host_changes_teams_tokens_and_texts_by_forms(engine, visit):
     assert "<strong>frozen</strong>" in admin.get(manage).text
     assert send(admin, "/c/coins/standing", frozen | {"standing": "loved"}, form=manage).status_code == 422
     made = send(admin, "/c/coins/token", {"team": "Newcomers"}, form=manage)
+    assert made.status_code == 422
+    assert engine.identify(joined.token).name == "Newcomers", "the box was not ticked"
+    made = send(admin, "/c/coins/token", {"team": "Newcomers", "sure": "yes"}, form=manage)
     token = re.search(r"tacit_team_[\w-]+", made.text).group()
     assert engine.identify(token).name == "Newcomers"
     assert engine.identify(joined.token) != engine.identify(token)
     send(admin, "/c/coins/edit", {"name": "Heads", "description": "or tails"}, form=manage)
-    send(admin, "/c/coins/revoke", {}, form=manage)
+    send(admin, "/c/coins/revoke", {"sure": "yes"}, form=manage)
     page = admin.get(manage).text
     assert "Manage Heads" in page
-    assert "frozen, Newcomers (crafted)" in page
+    assert "host: frozen, Newcomers (crafted)" in page

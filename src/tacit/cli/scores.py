@@ -8,7 +8,7 @@ import typer
 
 from tacit.cli.score_hosts import EndpointAttack, plan
 from tacit.cli.server.audit import audit
-from tacit.cli.server.host import host
+from tacit.cli.server.owner import host
 from tacit.cli.server.submit import join, submit
 from tacit.cli.surface import attack_command, learn_command, option, protect_command
 

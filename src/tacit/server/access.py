@@ -10,15 +10,17 @@ from time import monotonic
 
 from sqlalchemy import Connection, insert, select, update
 
-from tacit.server import hosting
+from tacit.server.desk import HostDesk
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
+from tacit.server.organizers import ORGANIZERS, organizer_of
 from tacit.server.reading import CompetitionReader
-from tacit.server.records import AnonymousCaller, Competition, Host, Identity, Standing, Team
-from tacit.server.schema import SERVER, TEAM
+from tacit.server.records import AnonymousCaller, Host, Identity, Organizer, Team
+from tacit.server.schema import ORGANIZER, SERVER, TEAM
 from tacit.server.sessions import end_host_sessions, end_session, session_owner, start_session
 from tacit.server.settings import ServerSettings
 from tacit.server.tokens import hash_token, new_token
+from tacit.server.trail import record
 
 __all__ = ["TokenAccess"]
 
@@ -40,7 +42,8 @@ class TokenAccess(CompetitionReader):
         self._asked: dict[bytes, float] = {}  # when a token was last looked up: another process may void it
         self._began = monotonic()
         self._admin = self._read_admin()
-        self._sessions: set[bytes] = set()
+        self._seen: set[bytes] = set()  # sessions and organizers' tokens that were good when last looked up
+        self.desk = HostDesk(writing=self._writing, clock=settings.clock, forget=self._forget)
 
     @property
     def csrf_secret(self) -> bytes:
@@ -53,6 +56,7 @@ class TokenAccess(CompetitionReader):
         with self._writing() as connection:
             connection.execute(update(SERVER).values(admin=hash_token(token)))
             end_host_sessions(connection)
+            record(connection, "", "admin token", by=None, now=self._now())
         return token
 
     def first_admin_token(self) -> str | None:
@@ -66,7 +70,7 @@ class TokenAccess(CompetitionReader):
         return token if made.rowcount else None
 
     def identify(self, token: str | None) -> Identity:
-        """Return whose token it is: the Host's, a Team's, or an anonymous caller's."""
+        """Return whose token it is: the Host's, an Organizer's, a Team's, or an anonymous caller's."""
         if not token:
             return AnonymousCaller()
         digest = hash_token(token)
@@ -77,43 +81,27 @@ class TokenAccess(CompetitionReader):
             if self._admin is not None and hmac.compare_digest(self._admin, digest):
                 return Host()
             row = connection.execute(_MEMBERS.where(TEAM.c.token == digest)).mappings().first()
-        if row is None:
+            if row is not None:
+                self._known[digest], self._asked[digest] = team_of(row), monotonic()
+                return self._known[digest]
             self._known.pop(digest, None)
-            return AnonymousCaller()
-        self._known[digest], self._asked[digest] = team_of(row), monotonic()
-        return self._known[digest]
+            found = connection.execute(ORGANIZERS.where(ORGANIZER.c.token == digest)).mappings().first()
+        return self._remember(digest, AnonymousCaller() if found is None else organizer_of(found))
 
-    def set_standing(self, team: Team, standing: Standing, *, reason: str = "") -> None:
-        """Freeze, disqualify, remove or reinstate a team; what it was charged and told stays spent."""
-        with self._writing() as connection:
-            hosting.set_standing(connection, team, standing, reason=reason, now=self._now())
-        self._forget(team)
+    def _remember(self, digest: bytes, who: Identity) -> Identity:
+        """Note, for :meth:`knows`, whether someone was found."""
+        note = self._seen.discard if isinstance(who, AnonymousCaller) else self._seen.add
+        note(digest)
+        return who
 
-    def reissue_token(self, team: Team) -> str:
-        """Return another token for a team, shown only once; the earlier one and its sessions are void."""
-        token = new_token("team")
-        with self._writing() as connection:
-            hosting.change_token(connection, team, hash_token(token), now=self._now())
-        self._forget(team)
-        return token
+    def _forget(self, slug: str, gone: bool) -> None:
+        """Ask the database again who holds the tokens of a competition, and which sessions last."""
+        self._known = {digest: known for digest, known in self._known.items() if known.competition != slug}
+        self._seen.clear()
+        if gone:
+            self._boards.pop(slug, None)
 
-    def revoke_invites(self, slug: str) -> int:
-        """Make all invites void that no team has used; return how many there were."""
-        with self._writing() as connection:
-            return hosting.revoke_invites(connection, slug, now=self._now())
-
-    def change_competition(self, slug: str, change: hosting.CompetitionChange) -> Competition:
-        """Store new texts and dates of a competition."""
-        with self._writing() as connection:
-            hosting.change_competition(connection, slug, change, now=self._now())
-        return self.competition(slug)
-
-    def _forget(self, team: Team) -> None:
-        """Ask the database again who holds the tokens of a team, and which sessions last."""
-        self._known = {digest: known for digest, known in self._known.items() if known.id != team.id}
-        self._sessions.clear()
-
-    def sign_in(self, who: Host | Team) -> str:
+    def sign_in(self, who: Host | Organizer | Team) -> str:
         """Return the secret of a new session, which a browser keeps in its cookie."""
         with self._writing() as connection:
             return start_session(connection, who, now=self.settings.clock())
@@ -124,20 +112,18 @@ class TokenAccess(CompetitionReader):
             return AnonymousCaller()
         with self._database.reading() as connection:
             who = session_owner(connection, session, now=self.settings.clock())
-        remember = self._sessions.discard if isinstance(who, AnonymousCaller) else self._sessions.add
-        remember(hash_token(session))
-        return who
+        return self._remember(hash_token(session), who)
 
     def sign_out(self, session: str) -> None:
         """End a session."""
         with self._writing() as connection:
             end_session(connection, session)
-        self._sessions.discard(hash_token(session))
+        self._seen.discard(hash_token(session))
 
     def knows(self, token: str) -> bool:
-        """Return, without querying the database, whether a token or session is known to be a team's or the host's."""
+        """Return, without querying the database, whether a token or session is known to be someone's."""
         digest = hash_token(token)
-        if digest in self._known or digest in self._sessions:
+        if digest in self._known or digest in self._seen:
             return True
         return self._admin is not None and hmac.compare_digest(self._admin, digest)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
@@ -21,13 +22,16 @@ from tacit.server.payloads import (
     CompetitionRequest,
     ErrorAnswer,
     InviteAnswer,
+    OrganizerRequest,
     RegistrationRequest,
     ReplayRequest,
     RevokedAnswer,
     StandingRequest,
+    StateRequest,
     TokenAnswer,
 )
 from tacit.server.records import (
+    AnonymousCaller,
     Competition,
     FinalPlace,
     Host,
@@ -35,17 +39,20 @@ from tacit.server.records import (
     Identity,
     LabelSpend,
     LeaderboardPlace,
+    Organizer,
     Registration,
     RemainingSubmissions,
+    Role,
     ScoredSubmission,
     SubmissionFlag,
     Team,
+    may_run,
     may_see,
 )
 from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
-__all__ = ["router"]
+__all__ = ["export_answer", "router"]
 
 _REFUSALS = (400, 401, 403, 404, 409, 413, 422, 429, 503)
 
@@ -53,7 +60,7 @@ _REFUSALS = (400, 401, 403, 404, 409, 413, 422, 429, 503)
 def router() -> APIRouter:
     """Return all routes; the application's ``state.engine`` does the work."""
     routes = APIRouter(prefix="/api/v1", responses={code: {"model": ErrorAnswer} for code in _REFUSALS})
-    for register in (_for_anyone, _for_hosts, _for_running, _for_leaks, _for_teams):
+    for register in (_for_anyone, _for_hosts, _for_running, _for_owners, _for_leaks, _for_teams):
         register(routes)
     return routes
 
@@ -85,6 +92,23 @@ async def _team(slug: str, identity: Caller) -> Team:
     return identity
 
 
+def _running(role: Role) -> list[Any]:
+    """Return the dependency of a route that the host, and organizers with a role, may use."""
+
+    async def check(slug: str, identity: Caller) -> None:
+        if not may_run(identity, slug, role):
+            raise _refused(identity, f"the host, or an organizer of this competition with the role {role},")
+
+    return [Depends(check)]
+
+
+async def _author(identity: Caller) -> Host | Organizer:
+    """Return who changes something, after a check of the role."""
+    if not isinstance(identity, Host | Organizer):
+        raise _refused(identity, "the host")
+    return identity
+
+
 def _insider(slug: str, identity: Caller, engine: Served) -> Competition:
     """Return a competition whose numbers the caller may see."""
     found = engine.competition(slug)
@@ -94,12 +118,14 @@ def _insider(slug: str, identity: Caller, engine: Served) -> Competition:
 
 
 def _refused(identity: Identity, who: str) -> TacitError:
-    if isinstance(identity, Host | Team):
+    if not isinstance(identity, AnonymousCaller):
         return Forbidden(f"only {who} may do this")
     return Unauthorized(f"only {who} may do this; send the token as Authorization: Bearer TOKEN")
 
 
 ONLY_HOST = [Depends(_host)]
+VIEWER, MANAGER, OWNER = _running("viewer"), _running("manager"), _running("owner")
+Author = Annotated[Host | Organizer, Depends(_author)]
 OwnTeam = Annotated[Team, Depends(_team)]
 Visible = Annotated[Competition, Depends(_insider)]
 Running = Annotated[ReplayRunner, Depends(_replays)]
@@ -118,8 +144,8 @@ def _for_anyone(routes: APIRouter) -> None:
         return {"status": "ready"}
 
     @routes.get("/competitions", summary="All competitions")
-    def competitions(engine: Served) -> tuple[Competition, ...]:
-        return engine.competitions()
+    def competitions(engine: Served, identity: Caller) -> tuple[Competition, ...]:
+        return tuple(one for one in engine.competitions() if not one.archived or may_run(identity, one.slug, "viewer"))
 
     @routes.get("/competitions/{slug}", summary="One competition")
     def competition(slug: str, engine: Served) -> Competition:
@@ -156,69 +182,119 @@ def _for_anyone(routes: APIRouter) -> None:
 def _for_hosts(routes: APIRouter) -> None:
     @routes.post("/competitions", summary="Create a competition", status_code=201, dependencies=ONLY_HOST)
     def create(body: CompetitionRequest, engine: Served) -> Competition:
-        files = {"features": _encode(body.features, name="features"), "labels": _encode(body.labels, name="labels")}
-        return engine.create_competition(_terms(body, engine), **files)
+        features, labels = _encode(body.features, name="features"), _encode(body.labels, name="labels")
+        return engine.create_competition(_terms(body, engine), features=features, labels=labels)
 
     @routes.post(
         "/competitions/{slug}/invites",
         summary="A code with which one team may join",
         status_code=201,
-        dependencies=ONLY_HOST,
+        dependencies=MANAGER,
     )
-    def invite(slug: str, engine: Served) -> InviteAnswer:
-        return InviteAnswer(invite=engine.invite(slug))
+    def invite(slug: str, engine: Served, by: Author) -> InviteAnswer:
+        return InviteAnswer(invite=engine.invite(slug, by=by))
 
-    @routes.get("/competitions/{slug}/teams", summary="All teams", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/teams", summary="All teams", dependencies=VIEWER)
     def teams(slug: str, engine: Served) -> tuple[Team, ...]:
         return engine.teams(slug)
 
-    @routes.get("/competitions/{slug}/flags", summary="Submissions that look crafted", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/flags", summary="Submissions that look crafted", dependencies=VIEWER)
     def flags(slug: str, engine: Served) -> tuple[SubmissionFlag, ...]:
         return engine.flags(slug)
 
-    @routes.get("/competitions/{slug}/spend", summary="What the labels have spent", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/spend", summary="What the labels have spent", dependencies=VIEWER)
     def spend(slug: str, engine: Served) -> LabelSpend:
         return engine.spend(slug)
 
-    @routes.post("/competitions/{slug}/final", summary="Release the final ranking, once", dependencies=ONLY_HOST)
-    def finish(slug: str, engine: Served) -> tuple[FinalPlace, ...]:
-        return engine.finish(slug)
+    @routes.post("/competitions/{slug}/final", summary="Release the final ranking, once", dependencies=OWNER)
+    def finish(slug: str, engine: Served, by: Author) -> tuple[FinalPlace, ...]:
+        return engine.finish(slug, by=by)
 
 
 def _for_running(routes: APIRouter) -> None:
-    @routes.patch("/competitions/{slug}", summary="Change texts and dates", dependencies=ONLY_HOST)
-    def change(slug: str, body: ChangeRequest, engine: Served) -> Competition:
-        return engine.change_competition(slug, CompetitionChange(**body.model_dump()))
+    @routes.patch("/competitions/{slug}", summary="Change texts and dates", dependencies=MANAGER)
+    def change(slug: str, body: ChangeRequest, engine: Served, by: Author) -> Competition:
+        engine.desk.change_competition(slug, CompetitionChange(**body.model_dump()), by=by)
+        return engine.competition(slug)
 
     @routes.post(
-        "/competitions/{slug}/teams/{name}/standing",
+        "/competitions/{slug}/teams/{name:path}/standing",
         summary="Freeze, disqualify, remove or reinstate a team",
-        dependencies=ONLY_HOST,
+        dependencies=MANAGER,
     )
-    def standing(slug: str, name: str, body: StandingRequest, engine: Served) -> Team:
-        engine.set_standing(engine.team(slug, name), body.standing, reason=body.reason)
+    def standing(slug: str, name: str, body: StandingRequest, engine: Served, by: Author) -> Team:
+        engine.desk.set_standing(engine.team(slug, name), body.standing, reason=body.reason, by=by)
         return engine.team(slug, name)
 
     @routes.post(
-        "/competitions/{slug}/teams/{name}/token",
+        "/competitions/{slug}/teams/{name:path}/token",
         summary="Another token for a team; the earlier one is void",
         status_code=201,
-        dependencies=ONLY_HOST,
+        dependencies=MANAGER,
     )
-    def token(slug: str, name: str, engine: Served) -> TokenAnswer:
-        return TokenAnswer(token=engine.reissue_token(engine.team(slug, name)))
+    def token(slug: str, name: str, engine: Served, by: Author) -> TokenAnswer:
+        return TokenAnswer(token=engine.desk.reissue_token(engine.team(slug, name), by=by))
 
-    @routes.delete("/competitions/{slug}/invites", summary="Make unused invites void", dependencies=ONLY_HOST)
-    def revoke(slug: str, engine: Served) -> RevokedAnswer:
-        return RevokedAnswer(revoked=engine.revoke_invites(slug))
+    @routes.delete("/competitions/{slug}/invites", summary="Make unused invites void", dependencies=MANAGER)
+    def revoke(slug: str, engine: Served, by: Author) -> RevokedAnswer:
+        return RevokedAnswer(revoked=engine.desk.revoke_invites(slug, by=by))
 
-    @routes.get("/competitions/{slug}/actions", summary="What the host did, newest first", dependencies=ONLY_HOST)
+    @routes.post("/competitions/{slug}/state", summary="Close, reopen or archive", dependencies=OWNER)
+    def state(slug: str, body: StateRequest, engine: Served, by: Author) -> Competition:
+        engine.desk.set_state(slug, body.state, closes=body.closes, reason=body.reason, by=by)
+        return engine.competition(slug)
+
+    @routes.get("/competitions/{slug}/actions", summary="Who did what, newest first", dependencies=VIEWER)
     def actions(slug: str, engine: Served) -> tuple[HostAction, ...]:
         return engine.actions(slug)
 
+    @routes.get("/actions", summary="What was done on the whole server, newest first", dependencies=ONLY_HOST)
+    def all_actions(engine: Served) -> tuple[HostAction, ...]:
+        return engine.actions()
+
+
+def _for_owners(routes: APIRouter) -> None:
+    @routes.delete(
+        "/competitions/{slug}",
+        summary="Delete a competition for good; confirm is its short name once more",
+        dependencies=OWNER,
+    )
+    def delete(slug: str, confirm: str, engine: Served, by: Author) -> dict[str, str]:
+        engine.desk.delete_competition(slug, confirm=confirm, by=by)
+        return {"deleted": slug}
+
+    @routes.get("/competitions/{slug}/organizers", summary="Who runs the competition", dependencies=VIEWER)
+    def organizers(slug: str, engine: Served) -> tuple[Organizer, ...]:
+        return engine.organizers(slug)
+
+    @routes.post(
+        "/competitions/{slug}/organizers",
+        summary="Let someone run the competition",
+        status_code=201,
+        dependencies=OWNER,
+    )
+    def add(slug: str, body: OrganizerRequest, engine: Served, by: Author) -> TokenAnswer:
+        return TokenAnswer(token=engine.desk.add_organizer(slug, name=body.name, role=body.role, by=by)[1])
+
+    @routes.delete("/competitions/{slug}/organizers/{name:path}", summary="Remove an organizer", dependencies=OWNER)
+    def remove(slug: str, name: str, engine: Served, by: Author) -> tuple[Organizer, ...]:
+        engine.desk.remove_organizer(slug, name, by=by)
+        return engine.organizers(slug)
+
+    @routes.get(
+        "/competitions/{slug}/export",
+        summary="Everything but the labels: a JSON document, or CSV files in a ZIP archive",
+        response_class=StreamingResponse,
+        dependencies=VIEWER,
+    )
+    def export(
+        slug: str, engine: Served, form: Literal["json", "csv"] = "json", predictions: bool = False
+    ) -> StreamingResponse:
+        return export_answer(engine, slug, archive=form == "csv", predictions=predictions)
+
 
 def _for_leaks(routes: APIRouter) -> None:
-    @routes.get("/competitions/{slug}/forecast", summary="What the rules are expected to leak", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/forecast", summary="What the rules are expected to leak", dependencies=VIEWER)
     def forecast(slug: str, engine: Served) -> dict[str, Any]:
         return forecast_of(engine.board(slug)).to_json()
 
@@ -226,13 +302,13 @@ def _for_leaks(routes: APIRouter) -> None:
         "/competitions/{slug}/replay",
         summary="Attack a copy of the competition",
         status_code=202,
-        dependencies=ONLY_HOST,
+        dependencies=MANAGER,
     )
     def start_replay(slug: str, body: ReplayRequest, engine: Served, replays: Running) -> dict[str, Any]:
         replays.start(engine, slug, submissions=body.submissions, teams=body.teams)
         return replays.state_json(slug)
 
-    @routes.get("/competitions/{slug}/replay", summary="The state of the latest replay", dependencies=ONLY_HOST)
+    @routes.get("/competitions/{slug}/replay", summary="The state of the latest replay", dependencies=VIEWER)
     def replay_state(slug: str, engine: Served, replays: Running) -> dict[str, Any]:
         return replays.state_json(engine.competition(slug).slug)
 
@@ -258,6 +334,16 @@ def _for_teams(routes: APIRouter) -> None:
     @routes.get("/competitions/{slug}/budget", summary="What is left of the team's submissions")
     def budget(team: OwnTeam, engine: Served) -> RemainingSubmissions:
         return engine.remaining(team)
+
+
+def export_answer(engine: ScoringEngine, slug: str, *, archive: bool, predictions: bool = False) -> StreamingResponse:
+    """Return an export, which is read from the database while it is sent."""
+    name = f"{engine.competition(slug).slug}.{'zip' if archive else 'json'}"
+    return StreamingResponse(
+        engine.export(slug, archive=archive, predictions=archive and predictions),
+        media_type="application/zip" if archive else "application/json",
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
 
 
 def _terms(body: CompetitionRequest, engine: ScoringEngine) -> CompetitionTerms:

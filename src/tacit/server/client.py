@@ -6,9 +6,10 @@ import http.client
 import json
 import ssl
 import threading
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
-from urllib.parse import SplitResult, quote, urlsplit
+from typing import Any, BinaryIO
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 from uuid import uuid4
 
 import numpy as np
@@ -69,6 +70,7 @@ class ServerClient:
         content_type: str = "application/json",
         key: str | None = None,
         token: str | None = None,
+        query: Mapping[str, str] | None = None,
     ) -> Any:  # noqa: ANN401
         """Send a request under ``/api/v1`` and return the JSON that comes back.
 
@@ -78,6 +80,8 @@ class ServerClient:
             A name of the client's own for the request: sent twice under the same one, it counts once.
         token
             The token of this request; default: the client's own.
+        query
+            What stands behind the question mark of the address.
 
         Raises
         ------
@@ -94,7 +98,27 @@ class ServerClient:
             headers["Content-Type"] = content_type
         if key is not None:
             headers["Idempotency-Key"] = key
-        status, text = self._send(method, f"{self._path}/api/v1{quote(path)}", sent, headers)
+        asked = f"?{urlencode(query)}" if query else ""
+        status, text = self._send(method, f"{self._path}/api/v1{quote(path)}{asked}", sent, headers)
+        return self._read(status, text)
+
+    def fetch(self, path: str, sink: BinaryIO, *, query: Mapping[str, str]) -> None:
+        """Write an answer of any size into a file, piece by piece; a refusal raises as with :meth:`call`."""
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        connection = self._connection()
+        try:
+            connection.request("GET", f"{self._path}/api/v1{quote(path)}?{urlencode(query)}", headers=headers)
+            response = connection.getresponse()
+            if response.status >= 400:
+                self._read(response.status, response.read(_LARGEST))
+            while piece := response.read(1 << 16):
+                sink.write(piece)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise ServerUnreachable(f"{self.url} did not send all of it: {type(error).__name__}") from None
+
+    def _read(self, status: int, text: bytes) -> Any:  # noqa: ANN401
+        """Return the JSON of an answer, or raise what it refuses."""
         try:
             answer = json.loads(text)
         except ValueError:

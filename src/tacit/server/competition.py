@@ -71,6 +71,7 @@ def describe(row: RowMapping, rules: Rules) -> Competition:
         public=row["public"],
         guarantee=team_guarantee(rules),
         finished=row["finished"] is not None,
+        archived=row["archived"] is not None,
     )
 
 
@@ -104,6 +105,7 @@ def insert_competition(
             parted=parted,
             time=now,
             finished=None,
+            archived=None,
             answers=answers,
         )
     )

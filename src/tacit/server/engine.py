@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from numpy.typing import ArrayLike
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric
@@ -27,19 +27,21 @@ from tacit.server.inspection import SubmissionInspector
 from tacit.server.joining import check_room, find_invited, insert_team, reserve
 from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.limits import RequestRate
-from tacit.server.records import Competition, FinalPlace, Registration, ScoredSubmission, Team
+from tacit.server.records import Competition, FinalPlace, Host, Registration, ScoredSubmission, Team
 from tacit.server.reservation import labels_budget, scores_reserved
-from tacit.server.schema import COMPETITION, INVITE
+from tacit.server.schema import COMPETITION, DELETED, INVITE
 from tacit.server.settings import ServerSettings
 from tacit.server.submission import Submission, SubmissionWriter
 from tacit.server.terms import CompetitionTerms, check_line
 from tacit.server.tokens import hash_token, new_token
+from tacit.server.trail import Author, record
 
 __all__ = ["ScoringEngine"]
 
 _SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TEAM_NAME = 80
 _TEAM, _INVITE = "team", "invite"
+_HOST = Host()
 _FREE = RequestRate(per_minute=60_000_000, burst=1_000_000)
 
 
@@ -100,7 +102,9 @@ class ScoringEngine(TokenAccess):
         self._inspector.close()
         self._database.close()
 
-    def create_competition(self, terms: CompetitionTerms, *, features: bytes, labels: bytes) -> Competition:
+    def create_competition(
+        self, terms: CompetitionTerms, *, features: bytes, labels: bytes, by: Author = _HOST
+    ) -> Competition:
         r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
 
         Parameters
@@ -116,10 +120,10 @@ class ScoringEngine(TokenAccess):
         public = terms.rules.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
         terms.rules.check(metric, public=int(public.sum()), private=int((~public).sum()))
         terms.rules.check_classes([codes[public], codes[~public]])
-        self._insert(terms, metric, rows, PrivateLabels(codes=codes, public_rows=public), names)
+        self._insert(terms, metric, rows, PrivateLabels(codes=codes, public_rows=public), names, by)
         return self.competition(terms.slug)
 
-    def invite(self, slug: str) -> str:
+    def invite(self, slug: str, *, by: Author = _HOST) -> str:
         """Return a new code with which one team may join; it is kept as a hash alone."""
         code = new_token(_INVITE)
         with self._writing() as connection:
@@ -127,6 +131,7 @@ class ScoringEngine(TokenAccess):
             connection.execute(
                 insert(INVITE).values(competition=competition["id"], code=hash_token(code), time=self._now())
             )
+            record(connection, slug, "invite", by=by, now=self._now())
         return code
 
     def register(self, code: str, *, name: str) -> Registration:
@@ -185,7 +190,7 @@ class ScoringEngine(TokenAccess):
         """Return when every submission so far was inspected."""
         self._inspector.drain()
 
-    def finish(self, slug: str) -> tuple[FinalPlace, ...]:
+    def finish(self, slug: str, *, by: Author = _HOST) -> tuple[FinalPlace, ...]:
         """Release the final ranking, once; afterwards return the same.
 
         Each team's last submission is scored on the private rows: the choice is the team's, and not the luck of the
@@ -200,6 +205,7 @@ class ScoringEngine(TokenAccess):
                 if closes is not None and self.settings.clock() < datetime.fromisoformat(closes):
                     raise Forbidden(f"the competition is open until {closes}; finish it afterwards")
                 release_final(connection, board, competition, accounts=self._accounts, now=self._now())
+                record(connection, slug, "final ranking", by=by, now=self._now())
             return standings.final(connection, competition["id"])
 
     @contextmanager
@@ -229,18 +235,27 @@ class ScoringEngine(TokenAccess):
             settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
             copy = ScoringEngine(settings, key=ServerKey.new())
             try:
-                copy._insert(terms, board.metric, board.features, board.labels, board.labels.codes.astype(str).tolist())
+                names = board.labels.codes.astype(str).tolist()
+                copy._insert(terms, board.metric, board.features, board.labels, names, None)
                 yield copy
             finally:
                 copy.close()
 
     def _insert(
-        self, terms: CompetitionTerms, metric: Metric, features: FeatureRows, labels: PrivateLabels, names: list[str]
+        self,
+        terms: CompetitionTerms,
+        metric: Metric,
+        features: FeatureRows,
+        labels: PrivateLabels,
+        names: list[str],
+        by: Author | None,
     ) -> None:
         """Store a competition; its labels are known to the ledger first."""
         with self._lock, self._database.founding() as connection:
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
                 raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
+            if connection.execute(select(DELETED.c.slug).where(DELETED.c.slug == terms.slug)).first() is not None:
+                raise Conflict(f"there was a competition {terms.slug!r}, which was deleted; choose another slug")
             data_set, parted = self._open_account(terms, names, split=not bool(labels.public_rows.all()))
             insert_competition(
                 connection,
@@ -254,6 +269,7 @@ class ScoringEngine(TokenAccess):
                 key=self._key,
                 now=self._now(),
             )
+            record(connection, terms.slug, "create", by=by, now=self._now())
 
     def _open_account(self, terms: CompetitionTerms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
         """Return the labels' name in the ledger, None without a guarantee, and whether it knows this split as parts."""

@@ -21,7 +21,7 @@ from tacit.server.cookies import SessionCookie
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import ServerError, TooLarge, TooManyRequests, Unavailable
 from tacit.server.limits import RateLimit
-from tacit.server.records import AnonymousCaller, Host, Identity, Team
+from tacit.server.records import AnonymousCaller, Host, Identity, Organizer, Team
 from tacit.server.tokens import hash_token
 
 __all__ = ["RequestGuard", "caller", "token_of"]
@@ -176,15 +176,19 @@ def _refusal(refusal: ServerError, *, headers: dict[str, str]) -> JSONResponse:
 
 def _fields(scope: Scope, *, status: int, seconds: float) -> dict[str, object]:
     route: Any = scope.get("route")
-    who = scope.get("state", {}).get("identity")
-    name = {Host: "host", Team: "team"}.get(type(who), "anyone")
+    state = scope.get("state", {})
+    known = (state.get(name, AnonymousCaller()) for name in ("identity", "visitor"))
     return {
         "method": scope["method"] if scope["method"] in _METHODS else "other",
         "route": getattr(route, "path", "none"),
         "status": status,
         "milliseconds": round(1000 * seconds, 1),
-        "who": f"team {who.id}" if isinstance(who, Team) else name,
+        "who": next((_who(one) for one in known if not isinstance(one, AnonymousCaller)), "anyone"),
     }
+
+
+def _who(identity: Host | Organizer | Team) -> str:
+    return "host" if isinstance(identity, Host) else f"{type(identity).__name__.lower()} {identity.id}"
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

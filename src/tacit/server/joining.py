@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
@@ -12,6 +11,7 @@ from tacit.server.accounts import PUBLIC, LedgerAccounts
 from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound
 from tacit.server.key import ServerKey
+from tacit.server.names import read_alike
 from tacit.server.records import Team
 from tacit.server.reservation import scores_reserved, team_guarantee
 from tacit.server.rules import Rules
@@ -42,14 +42,9 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
     if connection.execute(select(TEAM.c.id).where(TEAM.c.invite == invite["id"])).first() is not None:
         raise Conflict("this invite was used already; ask the host for another one")
     taken = connection.execute(select(TEAM.c.name).where(mine)).scalars()
-    if _read_alike(name) in map(_read_alike, taken):
+    if read_alike(name) in map(read_alike, taken):
         raise Conflict("another team has this name; choose another one")
     return invite, competition
-
-
-def _read_alike(name: str) -> str:
-    """Return what names that people read as the same have in common: case, width, accents' encoding and spaces."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def check_room(connection: Connection, competition: RowMapping, *, teams: int) -> None:

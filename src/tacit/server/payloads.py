@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from tacit.server.hosting import CompetitionState
 from tacit.server.leaks import MOST_SUBMISSIONS
-from tacit.server.records import Standing
+from tacit.server.records import Role, Standing
 from tacit.server.rules import CompetitionPlan, Rules
 
 __all__ = [
@@ -15,11 +16,13 @@ __all__ = [
     "CompetitionRequest",
     "ErrorAnswer",
     "InviteAnswer",
+    "OrganizerRequest",
     "PredictionsRequest",
     "RegistrationRequest",
     "ReplayRequest",
     "RevokedAnswer",
     "StandingRequest",
+    "StateRequest",
     "TokenAnswer",
 ]
 
@@ -105,8 +108,23 @@ class ChangeRequest(_StrictRequest):
     closes: AwareDatetime | None = None
 
 
+class StateRequest(_StrictRequest):
+    """Whether a competition is open, closed or archived, and why; ``closes`` is of an open one."""
+
+    state: CompetitionState
+    closes: AwareDatetime | None = None
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+class OrganizerRequest(_StrictRequest):
+    """Someone who is to run one competition."""
+
+    name: Annotated[str, Field(min_length=1, max_length=80)]
+    role: Role = "manager"
+
+
 class TokenAnswer(BaseModel):
-    """A team's new token, shown only once."""
+    """The token of a team or an organizer, shown only once."""
 
     token: str
 

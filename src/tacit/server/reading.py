@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import RowMapping, func, select
 
-from tacit.server import hosting, standings
+from tacit.server import exports, organizers, standings, trail
 from tacit.server.accounts import LedgerAccounts
 from tacit.server.board import CompetitionBoard
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, rules_of
@@ -18,6 +20,7 @@ from tacit.server.records import (
     HostAction,
     LabelSpend,
     LeaderboardPlace,
+    Organizer,
     RemainingSubmissions,
     ScoredSubmission,
     SubmissionFlag,
@@ -117,10 +120,27 @@ class CompetitionReader:
         with self._database.reading() as connection:
             return standings.flags(connection, find(connection, slug)["id"])
 
-    def actions(self, slug: str) -> tuple[HostAction, ...]:
-        """Return what the host did, newest first."""
+    def actions(self, slug: str | None = None) -> tuple[HostAction, ...]:
+        """Return what the host and organizers did in a competition, or on the whole server, newest first."""
         with self._database.reading() as connection:
-            return hosting.actions(connection, slug)
+            return trail.actions(connection, None if slug is None else find(connection, slug)["slug"])
+
+    def export(self, slug: str, *, archive: bool = False, predictions: bool = False) -> Iterator[bytes]:
+        """Yield everything about a competition but its labels: a JSON document, or a ZIP archive of CSV files."""
+        ids = self.board(slug).features.ids if predictions else ()
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+            tables = exports.tables_of(connection, competition)
+            if archive:
+                files = exports.prediction_files(connection, competition["id"], ids) if predictions else ()
+                yield from exports.csv_archive(tables, files)
+            else:
+                yield from exports.json_document(tables)
+
+    def organizers(self, slug: str) -> tuple[Organizer, ...]:
+        """Return those whom the host lets run a competition, first added first."""
+        with self._database.reading() as connection:
+            return organizers.organizers(connection, slug)
 
     def team(self, slug: str, name: str) -> Team:
         """Return a team by its name, or raise NotFound."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, InstanceOf, PlainSerializer
 
@@ -19,12 +19,15 @@ __all__ = [
     "Identity",
     "LabelSpend",
     "LeaderboardPlace",
+    "Organizer",
     "Registration",
     "RemainingSubmissions",
+    "Role",
     "ScoredSubmission",
     "Standing",
     "SubmissionFlag",
     "Team",
+    "may_run",
     "may_see",
 ]
 
@@ -73,6 +76,7 @@ class Competition:
     public: bool
     guarantee: Sentence
     finished: bool
+    archived: bool
 
     def is_open(self, now: datetime) -> bool:
         """Return whether submissions are accepted at a time."""
@@ -100,11 +104,38 @@ class Team:
     standing: Standing = "active"
 
 
+Role = Literal["viewer", "manager", "owner"]
+"""What an organizer may do: look; also run teams, dates and texts; also end, delete, and choose organizers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Organizer:
+    """Someone whom the host lets run one competition."""
+
+    session_lasts: ClassVar[timedelta] = timedelta(hours=12)
+
+    id: int
+    competition: str
+    name: str
+    role: Role
+    added: datetime
+
+    @property
+    def title(self) -> str:
+        """Who it is, for the trail."""
+        return f"{self.name} ({self.role})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """The owner of the admin token, who may do everything but read labels."""
 
     session_lasts: ClassVar[timedelta] = timedelta(hours=12)
+
+    @property
+    def title(self) -> str:
+        """Who it is, for the trail."""
+        return "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,13 +143,21 @@ class AnonymousCaller:
     """A caller without a token, or with an unknown one."""
 
 
-Identity = Host | Team | AnonymousCaller
+Identity = Host | Organizer | Team | AnonymousCaller
+
+
+def may_run(identity: Identity, slug: str, role: Role) -> bool:
+    """Return whether someone may do in a competition what a role may."""
+    if isinstance(identity, Organizer) and identity.competition == slug:
+        ranks = get_args(Role)
+        return ranks.index(identity.role) >= ranks.index(role)
+    return isinstance(identity, Host)
 
 
 def may_see(identity: Identity, competition: Competition) -> bool:
     """Return whether someone may see a competition's leaderboard and files."""
     own = isinstance(identity, Team) and identity.competition == competition.slug
-    return competition.public or own or isinstance(identity, Host)
+    return competition.public or own or may_run(identity, competition.slug, "viewer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +236,10 @@ class SubmissionFlag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostAction:
-    """One line of the record of what the host did, and why."""
+    """One line of the trail: what the host or an organizer did, and why."""
 
     time: datetime
+    who: str
     what: str
     whom: str
     reason: str

@@ -19,18 +19,20 @@ from sqlalchemy import (
 )
 
 __all__ = [
-    "ACTION",
     "COMPETITION",
+    "DELETED",
     "FILE",
     "FINAL",
     "FLAG",
     "INVITE",
+    "ORGANIZER",
     "PREDICTION",
     "SERVER",
     "SESSION",
     "SUBMISSION",
     "TABLES",
     "TEAM",
+    "TRAIL",
 ]
 
 
@@ -95,6 +97,7 @@ COMPETITION = Table(
     _text("time"),
     _text("finished", nullable=True),
     Column("answers", Integer, nullable=True),
+    _text("archived", nullable=True),
 )
 """``data_set`` is the labels' name in the ledger, ``parted`` whether its parts there are this competition's split;
 ``answers`` is how many live scores each team gets where all teams share them."""
@@ -132,19 +135,46 @@ TEAM = Table(
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed. Where teams
 share live scores, ``reserved`` is this team's part of them."""
 
+ORGANIZER = Table(
+    "server_organizer",
+    TABLES,
+    _key(),
+    _to("competition"),
+    _text("name"),
+    _text("role"),
+    _binary("token", unique=True),
+    _text("added"),
+    UniqueConstraint("competition", "name"),
+)
+"""Whom the host lets run one competition."""
+
 SESSION = Table(
     "server_session",
     TABLES,
     Column("secret", LargeBinary, primary_key=True),
     Column("team", Integer, ForeignKey("server_team.id"), nullable=True),
+    Column("organizer", Integer, ForeignKey("server_organizer.id"), nullable=True),
     _text("expires"),
 )
-"""Who signed in on the pages: a team, or the host where there is none."""
+"""Who signed in on the pages: a team, an organizer, or the host where there is neither."""
 
-ACTION = Table(
-    "server_action", TABLES, _key(), _to("competition"), _text("time"), _text("what"), _text("whom"), _text("reason")
+TRAIL = Table(
+    "server_trail",
+    TABLES,
+    _key(),
+    _text("slug"),
+    _text("time"),
+    _text("who"),
+    _text("what"),
+    _text("whom"),
+    _text("reason"),
 )
-"""What the host did, and why."""
+"""What the host and the organizers did, and why; it stays when the competition is deleted."""
+
+DELETED = Table(
+    "server_deleted", TABLES, Column("slug", Text, primary_key=True), _text("data_set", nullable=True), _text("time")
+)
+"""Competitions that were deleted: their charges stay in the ledger, and their short names are not used again."""
 
 SUBMISSION = Table(
     "server_submission",

@@ -7,14 +7,15 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, insert, select
 
 from tacit.server.joining import TEAMS, team_of
-from tacit.server.records import AnonymousCaller, Host, Identity, Team
-from tacit.server.schema import SESSION, TEAM
+from tacit.server.organizers import ORGANIZERS, organizer_of
+from tacit.server.records import AnonymousCaller, Host, Identity, Organizer, Team
+from tacit.server.schema import ORGANIZER, SESSION, TEAM
 from tacit.server.tokens import hash_token, new_token
 
 __all__ = ["end_host_sessions", "end_session", "session_owner", "start_session"]
 
 
-def start_session(connection: Connection, who: Host | Team, *, now: datetime) -> str:
+def start_session(connection: Connection, who: Host | Organizer | Team, *, now: datetime) -> str:
     """Return a new session's secret, which is kept as a hash alone; sessions that have expired are forgotten."""
     connection.execute(delete(SESSION).where(SESSION.c.expires <= now.isoformat()))
     secret = new_token("session")
@@ -22,6 +23,7 @@ def start_session(connection: Connection, who: Host | Team, *, now: datetime) ->
         insert(SESSION).values(
             secret=hash_token(secret),
             team=who.id if isinstance(who, Team) else None,
+            organizer=who.id if isinstance(who, Organizer) else None,
             expires=(now + who.session_lasts).isoformat(),
         )
     )
@@ -34,9 +36,12 @@ def session_owner(connection: Connection, secret: str, *, now: datetime) -> Iden
     found = connection.execute(known).mappings().first()
     if found is None:
         return AnonymousCaller()
-    if found["team"] is None:
-        return Host()
-    return team_of(connection.execute(TEAMS.where(TEAM.c.id == found["team"])).mappings().one())
+    if found["team"] is not None:
+        return team_of(connection.execute(TEAMS.where(TEAM.c.id == found["team"])).mappings().one())
+    if found["organizer"] is not None:
+        mine = ORGANIZERS.where(ORGANIZER.c.id == found["organizer"])
+        return organizer_of(connection.execute(mine).mappings().one())
+    return Host()
 
 
 def end_session(connection: Connection, secret: str) -> None:
@@ -46,4 +51,4 @@ def end_session(connection: Connection, secret: str) -> None:
 
 def end_host_sessions(connection: Connection) -> None:
     """Forget all sessions of the host, because the admin token that started them is void."""
-    connection.execute(delete(SESSION).where(SESSION.c.team.is_(None)))
+    connection.execute(delete(SESSION).where(SESSION.c.team.is_(None), SESSION.c.organizer.is_(None)))

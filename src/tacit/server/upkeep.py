@@ -15,7 +15,7 @@ from tacit.server.accounts import LedgerAccounts
 from tacit.server.competition import labels_place
 from tacit.server.database import ServerDatabase
 from tacit.server.key import ServerKey
-from tacit.server.schema import COMPETITION, FILE, SUBMISSION, TEAM
+from tacit.server.schema import COMPETITION, DELETED, FILE, SUBMISSION, TEAM
 from tacit.server.settings import ServerSettings
 
 __all__ = ["back_up", "check_file", "disagreements", "problems", "restore", "unreadable"]
@@ -61,8 +61,9 @@ def disagreements(connection: Connection, accounts: LedgerAccounts) -> Iterator[
         for team in teams:
             if team["entry"] is not None and team["entry"] not in charged:
                 yield f"the ledger has no charge for the team {team['name']!a} of {row['slug']} ({team['entry']})"
+    deleted = set(connection.execute(select(DELETED.c.data_set)).scalars())
     for data_set in accounts.charged():
-        if accounts.own and data_set not in named:
+        if accounts.own and data_set not in named and data_set not in deleted:
             yield f"the ledger has charges for {data_set}, and the database has no such competition"
 
 

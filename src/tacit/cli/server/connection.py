@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from tacit.server.client import ServerClient
 
-__all__ = ["Competition", "Token", "Url", "connect", "find_slug"]
+__all__ = ["Competition", "Token", "Url", "Yes", "confirm", "connect", "find_slug"]
 
 Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="The address of a scoring server.")]
 Token = Annotated[
@@ -23,6 +23,21 @@ Competition = Annotated[
     str | None,
     typer.Option(metavar="SLUG", help="The competition's short name. Default: the server's only competition."),
 ]
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before what cannot be undone.")]
+
+
+def confirm(what: str, *, yes: bool) -> None:
+    """Ask before what cannot be undone; where nobody can answer, --yes must be given."""
+    import sys
+
+    from tacit.privacy.errors import InvalidInput
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"must be given: {what[0].lower()}{what[1:]}, which cannot be undone", field="yes")
+    typer.confirm(f"{what}. This cannot be undone. Go on?", abort=True, err=True)
 
 
 def connect(url: str, token: str) -> ServerClient:

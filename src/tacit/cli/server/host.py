@@ -12,10 +12,10 @@ import typer
 
 from tacit.cli.listing import CommandListing
 from tacit.cli.options import AsJson, print_json
-from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug
+from tacit.cli.server.connection import Competition, Token, Url, Yes, confirm, connect, find_slug
 from tacit.cli.server.create_options import PARAMETERS, RULES
 
-__all__ = ["host"]
+__all__ = ["host", "say"]
 
 Lines = Callable[[Any], Iterable[str]]
 
@@ -51,7 +51,7 @@ def create(**given: Any) -> None:  # noqa: ANN401
         made = client.call("POST", "/competitions", body)
     head = f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}"
     rules = (f"  {rule}" for rule in made["rules"])
-    _say(made, [head, *rules, f"Next: tacit scores host invite --competition {slug}"], as_json=given["as_json"])
+    say(made, [head, *rules, f"Next: tacit scores host invite --competition {slug}"], as_json=given["as_json"])
 
 
 create.__signature__ = inspect.Signature(PARAMETERS)  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ def list_competitions(url: Url = "http://127.0.0.1:8000", token: Token = "", as_
     rows = (
         f"{one['slug']}: {one['name']}, {one['rows']:,} rows, {one['joined']} of {one['teams']} teams" for one in found
     )
-    _say(found, rows, as_json=as_json)
+    say(found, rows, as_json=as_json)
 
 
 def _asking(method: str, what: str) -> Callable[[Lines], Lines]:
@@ -85,7 +85,7 @@ def _asking(method: str, what: str) -> Callable[[Lines], Lines]:
         ) -> None:
             with connect(url, token) as client:
                 found = client.call(method, f"/competitions/{find_slug(client, competition)}/{what}")
-            _say(found, tell(found), as_json=as_json)
+            say(found, tell(found), as_json=as_json)
 
         command.__doc__ = tell.__doc__
         host.command(tell.__name__)(command)
@@ -144,19 +144,30 @@ def spend(found: Any) -> Iterable[str]:  # noqa: ANN401
     ]
 
 
-@_asking("POST", "final")
-def final(found: Any) -> Iterable[str]:  # noqa: ANN401
+@host.command()
+def final(
+    competition: Competition = None,
+    yes: Yes = False,
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
     """Close the competition and release the final ranking, once; later calls print the same ranking.
 
     Each team's last submission gets one score on the rows that no live score has used. A competition with a closing
     date is finished after it.
 
-    Example: tacit scores host final --competition titanic
+    Example: tacit scores host final --competition titanic --yes
     """
+    with connect(url, token) as client:
+        slug = find_slug(client, competition)
+        if not client.call("GET", f"/competitions/{slug}")["finished"]:
+            confirm(f"The competition {slug} ends now, and its final ranking is released", yes=yes)
+        found = client.call("POST", f"/competitions/{slug}/final")
     lines = [
         f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank'] or 'none'})" for place in found
     ]
-    return lines or ["No team has submitted."]
+    say(found, lines or ["No team has submitted."], as_json=as_json)
 
 
 @host.command()
@@ -183,24 +194,26 @@ def team(
         slug = find_slug(client, competition)
         sent = {"standing": standing, "reason": note}
         found = client.call("POST", f"/competitions/{slug}/teams/{name}/standing", sent)
-    _say(found, [f"{found['name']} is {found['standing']}."], as_json=as_json)
+    say(found, [f"{found['name']} is {found['standing']}."], as_json=as_json)
 
 
 @host.command()
 def reissue(
     name: Annotated[str, typer.Argument(help="The team's name.")],
     competition: Competition = None,
+    yes: Yes = False,
     url: Url = "http://127.0.0.1:8000",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Create another token for a team and print it once; the earlier one and its sessions are void.
 
-    Example: tacit scores host reissue Newcomers --competition titanic
+    Example: tacit scores host reissue Newcomers --competition titanic --yes
     """
     with connect(url, token) as client:
+        confirm(f"The present token of {name} and its sessions become void", yes=yes)
         found = client.call("POST", f"/competitions/{find_slug(client, competition)}/teams/{name}/token")
-    _say(found, [found["token"]], as_json=as_json)
+    say(found, [found["token"]], as_json=as_json)
 
 
 @host.command()
@@ -222,32 +235,42 @@ def edit(
     with connect(url, token) as client:
         sent = {key: value for key, value in given.items() if value is not None}
         found = client.call("PATCH", f"/competitions/{find_slug(client, competition)}", sent)
-    _say(found, [f"{found['name']} was changed."], as_json=as_json)
+    say(found, [f"{found['name']} was changed."], as_json=as_json)
 
 
-@_asking("DELETE", "invites")
-def revoke(found: Any) -> Iterable[str]:  # noqa: ANN401
+@host.command()
+def revoke(
+    competition: Competition = None,
+    yes: Yes = False,
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
     """Make all invites void that no team has used.
 
-    Example: tacit scores host revoke --competition titanic
+    Example: tacit scores host revoke --competition titanic --yes
     """
-    return [f"{found['revoked']} unused invites are void."]
+    with connect(url, token) as client:
+        slug = find_slug(client, competition)
+        confirm(f"Nobody can join {slug} with the unused invites any more", yes=yes)
+        found = client.call("DELETE", f"/competitions/{slug}/invites")
+    say(found, [f"{found['revoked']} unused invites are void."], as_json=as_json)
 
 
 @_asking("GET", "actions")
 def actions(found: Any) -> Iterable[str]:  # noqa: ANN401
-    """List what the host did to teams, invites, texts and dates, newest first.
+    """List what the host and the organizers did, newest first.
 
     Example: tacit scores host actions --competition titanic
     """
     lines = [
-        f"{one['time']} {one['what']}: {one['whom']}{' (' + one['reason'] + ')' if one['reason'] else ''}"
+        f"{one['time']} {one['who']}: {one['what']}, {one['whom']}{' (' + one['reason'] + ')' if one['reason'] else ''}"
         for one in found
     ]
     return lines or ["Nothing yet."]
 
 
-def _say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:  # noqa: ANN401
+def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:  # noqa: ANN401
     """Print an answer for programs, or as lines for people."""
     if as_json:
         print_json(found)

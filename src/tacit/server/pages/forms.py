@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import parse_qsl
 
@@ -14,11 +15,22 @@ from tacit.privacy.errors import InvalidInput
 from tacit.server.cookies import VisitorCookie
 from tacit.server.errors import Forbidden
 from tacit.server.multipart import Take, read_parts
-from tacit.server.pages.visitor import engine_of, host_of, session_of
-from tacit.server.records import Host
+from tacit.server.pages.visitor import engine_of, host_of, runner_of, session_of
+from tacit.server.records import Host, Role
 from tacit.server.tokens import csrf_token, csrf_token_fits
 
-__all__ = ["Form", "HostForm", "check_csrf", "csrf_for", "remember_visitor", "text_of"]
+__all__ = [
+    "Form",
+    "HostForm",
+    "ManagerForm",
+    "OwnerForm",
+    "check_csrf",
+    "check_sure",
+    "csrf_for",
+    "moment_of",
+    "remember_visitor",
+    "text_of",
+]
 
 _CSRF = "csrf"
 _MOST_FIELDS = 60
@@ -45,13 +57,41 @@ async def _read_host_form(request: Request, host: Annotated[Host, Depends(host_o
     return await _read_form(request)
 
 
+def _form_of(role: Role) -> Callable[..., Awaitable[dict[str, bytes]]]:
+    """Return what reads the form of the host or of an organizer with a role; nothing is read for anyone else."""
+
+    async def read(request: Request, slug: str) -> dict[str, bytes]:
+        runner_of(request, slug, role)
+        return await _read_form(request)
+
+    return read
+
+
 Form = Annotated[dict[str, bytes], Depends(_read_form)]
 HostForm = Annotated[dict[str, bytes], Depends(_read_host_form)]
+ManagerForm = Annotated[dict[str, bytes], Depends(_form_of("manager"))]
+OwnerForm = Annotated[dict[str, bytes], Depends(_form_of("owner"))]
+
+
+def check_sure(fields: Mapping[str, bytes]) -> None:
+    """Raise unless the box is ticked that stands beside what cannot be undone."""
+    if text_of(fields, "sure") != "yes":
+        raise InvalidInput("this cannot be undone: go back, tick the box, and send the form again")
 
 
 def text_of(fields: Mapping[str, bytes], name: str) -> str:
     """Return a field as text without spaces around it; empty if it was not sent."""
     return fields.get(name, b"").decode("utf-8", errors="replace").strip()
+
+
+def moment_of(given: Mapping[str, str], name: str) -> datetime | None:
+    """Return a field as a moment in UTC; None where it is empty."""
+    if not given[name]:
+        return None
+    try:
+        return datetime.fromisoformat(given[name]).replace(tzinfo=UTC)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a date and time as 2026-12-31T23:59, got {given[name][:40]!r}") from None
 
 
 def csrf_for(request: Request) -> str:

@@ -1,22 +1,19 @@
-"""The host's pages: create a competition, invite teams, look at flags and at what was spent."""
+"""The host's pages: all competitions, what was done on the server, and a new competition."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.settings import Choice, choices_of, read_value, settings_of, to_words
+from tacit.privacy.settings import Choice, choices_of, settings_of, to_words
 from tacit.server.errors import status_of
-from tacit.server.hosting import CompetitionChange
-from tacit.server.pages.forms import HostForm, text_of
+from tacit.server.pages.forms import HostForm, moment_of, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
-from tacit.server.records import Standing
 from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
 
@@ -61,7 +58,13 @@ def add_host_pages(routes: APIRouter) -> None:
     def overview(request: Request) -> Response:
         host_of(request)
         engine = engine_of(request)
-        return render(request, "host.html", competitions=engine.competitions(), now=engine.settings.clock())
+        return render(
+            request,
+            "host.html",
+            competitions=engine.competitions(),
+            actions=engine.actions()[:50],
+            now=engine.settings.clock(),
+        )
 
     @routes.get("/host/new")
     def new_form(request: Request) -> Response:
@@ -73,55 +76,13 @@ def add_host_pages(routes: APIRouter) -> None:
         given = {name: text_of(form, name) for name in _DEFAULTS}
         try:
             terms = _terms(given)
-            files = {name: form.get(name, b"") for name in ("features", "labels")}
-            if not all(files.values()):
+            features, labels = (form.get(name, b"") for name in ("features", "labels"))
+            if not features or not labels:
                 raise InvalidInput("features and labels must both be given as CSV files; choose them again")
-            engine_of(request).create_competition(terms, **files)
+            engine_of(request).create_competition(terms, features=features, labels=labels)
         except TacitError as refusal:
             return render(request, "new.html", status=status_of(refusal), given=given, error=str(refusal))
         return go_to(f"/c/{terms.slug}/host")
-
-    @routes.get("/c/{slug}/host")
-    def manage(request: Request, slug: str) -> Response:
-        host_of(request)
-        return _manage_page(request, slug)
-
-    @routes.post("/c/{slug}/invites")
-    def invite(request: Request, slug: str, form: HostForm) -> Response:
-        del form
-        return _manage_page(request, slug, invite=engine_of(request).invite(slug))
-
-    @routes.post("/c/{slug}/standing")
-    def set_standing(request: Request, slug: str, form: HostForm) -> Response:
-        engine = engine_of(request)
-        wanted = read_value(Standing, text_of(form, "standing"), field="standing")
-        engine.set_standing(engine.team(slug, text_of(form, "team")), wanted, reason=text_of(form, "reason"))
-        return go_to(f"/c/{slug}/host#invites")
-
-    @routes.post("/c/{slug}/token")
-    def reissue(request: Request, slug: str, form: HostForm) -> Response:
-        engine = engine_of(request)
-        return _manage_page(request, slug, token=engine.reissue_token(engine.team(slug, text_of(form, "team"))))
-
-    @routes.post("/c/{slug}/revoke")
-    def revoke(request: Request, slug: str, form: HostForm) -> Response:
-        del form
-        engine_of(request).revoke_invites(slug)
-        return go_to(f"/c/{slug}/host#actions")
-
-    @routes.post("/c/{slug}/edit")
-    def edit(request: Request, slug: str, form: HostForm) -> Response:
-        given = {name: text_of(form, name) for name in ("name", "description", "opens", "closes")}
-        dates = {name: _moment(given, name) for name in ("opens", "closes")}
-        change = CompetitionChange(name=given["name"] or None, description=given["description"], **dates)
-        engine_of(request).change_competition(slug, change)
-        return go_to(f"/c/{slug}/host#actions")
-
-    @routes.post("/c/{slug}/final")
-    def finish(request: Request, slug: str, form: HostForm) -> Response:
-        del form
-        engine_of(request).finish(slug)
-        return go_to(f"/c/{slug}")
 
 
 def _rules(given: dict[str, str]) -> Rules:
@@ -164,34 +125,7 @@ def _terms(given: dict[str, str]) -> CompetitionTerms:
         name=given["name"],
         description=given["description"],
         rules=_rules(given),
-        opens=_moment(given, "opens"),
-        closes=_moment(given, "closes"),
+        opens=moment_of(given, "opens"),
+        closes=moment_of(given, "closes"),
         public=given["public"] == "yes",
-    )
-
-
-def _moment(given: dict[str, str], name: str) -> datetime | None:
-    if not given[name]:
-        return None
-    try:
-        return datetime.fromisoformat(given[name]).replace(tzinfo=UTC)
-    except ValueError:
-        raise InvalidInput(f"{name} must be a date and time as 2026-12-31T23:59, got {given[name][:40]!r}") from None
-
-
-def _manage_page(request: Request, slug: str, *, invite: str | None = None, token: str | None = None) -> Response:
-    engine = engine_of(request)
-    competition = engine.competition(slug)
-    return render(
-        request,
-        "manage.html",
-        competition=competition,
-        teams=engine.teams(slug),
-        flags=engine.flags(slug)[:200],
-        spend=engine.spend(slug),
-        invite=invite,
-        token=token,
-        actions=engine.actions(slug)[:200],
-        split=engine.board(slug).rules.is_split,
-        waits=competition.closes is not None and not competition.is_closed(engine.settings.clock()),
     )

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput
 from tacit.server.leaks import MOST_SUBMISSIONS, ReplayRunner, forecast_of
-from tacit.server.pages.forms import HostForm, text_of
+from tacit.server.pages.forms import ManagerForm, text_of
 from tacit.server.pages.view import go_to, render
-from tacit.server.pages.visitor import engine_of, host_of
+from tacit.server.pages.visitor import engine_of, runner_of
 
 __all__ = ["add_leak_pages"]
 
@@ -20,7 +20,7 @@ def add_leak_pages(routes: APIRouter) -> None:
 
     @routes.get("/c/{slug}/leaks")
     def leaks(request: Request, slug: str) -> Response:
-        host_of(request)
+        runner_of(request, slug, "viewer")
         engine = engine_of(request)
         board = engine.board(slug)
         return render(
@@ -34,7 +34,7 @@ def add_leak_pages(routes: APIRouter) -> None:
         )
 
     @routes.post("/c/{slug}/leaks")
-    def start(request: Request, slug: str, form: HostForm) -> Response:
+    def start(request: Request, slug: str, form: ManagerForm) -> Response:
         wanted = text_of(form, "submissions")
         if wanted and not wanted.isdecimal():
             raise InvalidInput(f"submissions must be an integer, got {wanted[:40]!r}")
@@ -43,7 +43,7 @@ def add_leak_pages(routes: APIRouter) -> None:
 
     @routes.get("/c/{slug}/leaks/state")
     def state(request: Request, slug: str) -> dict[str, Any]:
-        host_of(request)
+        runner_of(request, slug, "viewer")
         return _replays(request).state_json(engine_of(request).competition(slug).slug)
 
 

@@ -15,7 +15,7 @@ from tacit.server.pages.forms import Form, text_of
 from tacit.server.pages.plot import draw_history
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, session_of, visible
-from tacit.server.records import Host, Team
+from tacit.server.records import Host, Organizer, Team
 from tacit.server.reservation import final_guarantee, team_guarantee
 
 __all__ = ["add_public_pages"]
@@ -35,7 +35,8 @@ def _add_boards(routes: APIRouter) -> None:
     def home(request: Request) -> Response:
         engine = engine_of(request)
         now = engine.settings.clock()
-        return render(request, "home.html", competitions=engine.competitions(), now=now)
+        shown = [one for one in engine.competitions() if not one.archived]
+        return render(request, "home.html", competitions=shown, now=now)
 
     @routes.get("/c/{slug}")
     def competition(request: Request, slug: str) -> Response:
@@ -89,9 +90,11 @@ def _add_signing_in(routes: APIRouter) -> None:
         engine = engine_of(request)
         token = _short(form, "token")
         who = engine.identify(token)
-        if isinstance(who, Host | Team):
-            start = _start_session(request, who)
-            return start(go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team"))
+        if isinstance(who, Host):
+            return _start_session(request, who)(go_to("/host"))
+        if isinstance(who, Organizer | Team):
+            page = "team" if isinstance(who, Team) else "host"
+            return _start_session(request, who)(go_to(f"/c/{who.competition}/{page}"))
         raise Unauthorized("this token is not known; look for spaces or a missing end, or ask the host for an invite")
 
     @routes.post("/sign-out")
@@ -104,7 +107,7 @@ def _add_signing_in(routes: APIRouter) -> None:
         return response
 
 
-def _start_session(request: Request, who: Host | Team) -> Callable[[Response], Response]:
+def _start_session(request: Request, who: Host | Organizer | Team) -> Callable[[Response], Response]:
     """Sign the visitor in; the result gives the cookie to an answer, whose forms belong to the session already."""
     engine = engine_of(request)
     secret = engine.sign_in(who)

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from tacit.server.errors import NotFound
 from tacit.server.pages.host import add_host_pages
 from tacit.server.pages.leaks import add_leak_pages
+from tacit.server.pages.manage import add_manage_pages
 from tacit.server.pages.public import add_public_pages
 from tacit.server.pages.team import add_team_pages
 from tacit.server.pages.view import PageRoute, render
@@ -22,7 +23,7 @@ _STATIC = {"style.css": "text/css; charset=utf-8", "replay.js": "text/javascript
 def add_pages(app: FastAPI) -> None:
     """Add the pages to the application."""
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-    for add in (add_public_pages, add_team_pages, add_host_pages, add_leak_pages):
+    for add in (add_public_pages, add_team_pages, add_host_pages, add_manage_pages, add_leak_pages):
         add(routes)
 
     @routes.get("/static/{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
@@ -18,7 +19,7 @@ from tacit.privacy.rounding import format_up
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import csrf_for, remember_visitor
 from tacit.server.pages.visitor import visitor
-from tacit.server.records import Host, Team
+from tacit.server.records import Host, Organizer, Team, may_run
 
 __all__ = ["Page", "PageRoute", "go_to", "render"]
 
@@ -48,6 +49,8 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
         csrf=csrf_for(request),
         is_host=isinstance(who, Host),
         own=who if isinstance(who, Team) else None,
+        organizer=who if isinstance(who, Organizer) else None,
+        may_run=partial(may_run, who),
         here=request.url.path,
         **values,
     )

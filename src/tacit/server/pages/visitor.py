@@ -7,9 +7,19 @@ from fastapi import Request
 from tacit.server.cookies import SessionCookie
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
-from tacit.server.records import AnonymousCaller, Competition, Host, Identity, Team, may_see
+from tacit.server.records import (
+    AnonymousCaller,
+    Competition,
+    Host,
+    Identity,
+    Organizer,
+    Role,
+    Team,
+    may_run,
+    may_see,
+)
 
-__all__ = ["engine_of", "host_of", "session_of", "team_of", "visible", "visitor"]
+__all__ = ["engine_of", "host_of", "runner_of", "session_of", "team_of", "visible", "visitor"]
 
 
 def engine_of(request: Request) -> ScoringEngine:
@@ -35,9 +45,18 @@ def host_of(request: Request) -> Host:
     found = visitor(request)
     if isinstance(found, Host):
         return found
-    if isinstance(found, Team):
+    if not isinstance(found, AnonymousCaller):
         raise Forbidden("only the host may see this page; sign in with the admin token")
     raise Unauthorized("only the host may see this page; sign in with the admin token")
+
+
+def runner_of(request: Request, slug: str, role: Role) -> Host | Organizer:
+    """Return the host, or an organizer of this competition with a role, or raise."""
+    found = visitor(request)
+    if isinstance(found, Host | Organizer) and may_run(found, slug, role):
+        return found
+    refusal = Unauthorized if isinstance(found, AnonymousCaller) else Forbidden
+    raise refusal(f"only the host, or an organizer of this competition with the role {role}, may do this")
 
 
 def team_of(request: Request, slug: str) -> Team:

@@ -1,8 +1,7 @@
 """Sessions of the pages."""
 
+import sqlalchemy as sa
 from alembic import op
-
-from tacit.server.schema import SESSION
 
 __all__ = ["down_revision", "revision", "upgrade"]
 
@@ -12,4 +11,9 @@ down_revision = "0003"
 
 def upgrade() -> None:
     """Add the table of sessions; everyone signs in once more."""
-    SESSION.create(op.get_bind())
+    op.create_table(
+        "server_session",
+        sa.Column("secret", sa.LargeBinary, primary_key=True),
+        sa.Column("team", sa.Integer, sa.ForeignKey("server_team.id"), nullable=True),
+        sa.Column("expires", sa.Text, nullable=False),
+    )

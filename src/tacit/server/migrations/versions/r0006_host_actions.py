@@ -1,8 +1,7 @@
 """The standing of a team, and the record of what the host did."""
 
+import sqlalchemy as sa
 from alembic import op
-
-from tacit.server.schema import ACTION
 
 __all__ = ["down_revision", "revision", "upgrade"]
 
@@ -13,4 +12,9 @@ down_revision = "0005"
 def upgrade() -> None:
     """Add a column, all teams being active, and a table."""
     op.execute("ALTER TABLE server_team ADD COLUMN standing TEXT NOT NULL DEFAULT 'active'")
-    ACTION.create(op.get_bind())
+    op.create_table(
+        "server_action",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("competition", sa.Integer, sa.ForeignKey("server_competition.id"), nullable=False),
+        *(sa.Column(name, sa.Text, nullable=False) for name in ("time", "what", "whom", "reason")),
+    )
