@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from datetime import date
 
 import duckdb
 import pandas as pd
@@ -63,6 +64,21 @@ def test_files_of_other_columns_are_refused_by_name(days):
     (days / "day-3.csv").write_text("age,sick\n1,no\n")
     with pytest.raises(InvalidInput, match=r"day-3\.csv must have the columns of day-1\.csv, age, ill, got age, sick"):
         open_table(days)
+
+
+def test_the_types_of_text_are_decided_by_all_files(tmp_path):
+    """A later file may have the word, the decimal or the day that the first one had not; or other marks of decimals."""
+    (tmp_path / "1.csv").write_text("cost,age,on,size\n$5,31,01/02/2024,1\n")
+    (tmp_path / "2.csv").write_text("cost,age,on,size\nfree,64.5,31/12/2024,2\n")
+    rows = {
+        "cost": ["$5", "free"],
+        "age": [31.0, 64.5],
+        "on": [date(2024, 2, 1), date(2024, 12, 31)],
+        "size": [1.0, 2.0],
+    }
+    assert rows_of(tmp_path) == rows
+    (tmp_path / "3.csv").write_text("cost;age;on;size\n$6;50;01/01/2024;2,5\n")
+    assert rows_of(str(tmp_path / "[13].csv"))["size"] == [1.0, 2.5]
 
 
 def test_folders_name_values_as_hive_writes_them(tmp_path):

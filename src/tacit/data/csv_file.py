@@ -39,17 +39,26 @@ _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECIMALS = re.compile(r'(?:^|[;\t|"])[+-]?\d+([.,])\d+(?=[;\t|"\r\n])', re.MULTILINE)
 _STATED = re.compile(r"sep=([,;|\t])\r?\n", re.IGNORECASE)
 _HEAD = 1 << 16
+_LINE_END = re.compile(rb"[\r\n]")
+_BUFFER = 1 << 21  # a look at the first rows of a file costs one
+_LONGEST_LINE = 1 << 21
+_KEPT, _KEPT_ZIPPED = 1 << 25, 1 << 22  # a file up to this size is read once, and kept in DuckDB's memory or on disk
 _WESTERN, _UNDEFINED = "cp1252", "tacit-latin-1"
 _START, _SHRUNK = 1 << 24, 50  # of a gzip file: text shrinks less
 
 
-def read_csv_file(path: Path) -> TableView:
-    r"""Return a view of a delimited text file, plain or gzipped.
+def read_csv_file(path: Path, *, mended: bool = False) -> TableView:
+    r"""Return a view of a delimited text file, plain or gzipped, whose columns are text.
 
-    The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
-    reading the whole file once, so that a late value cannot break a later query; a column of numbers and words
-    is text. Numbers have a decimal comma if the first ones do. Text that is not UTF-8 is read as UTF-16 if it starts
-    with that mark, and else as Windows-1252, in which Excel and older systems write western languages.
+    The delimiter is the one of ``, ; tab |`` that splits the header line most often. Numbers have a decimal comma if
+    the first ones do. Text that is not UTF-8 is read as UTF-16 if it starts with that mark, and else as Windows-1252,
+    in which Excel and older systems write western languages. The rows of a small file are read here, and kept.
+
+    Parameters
+    ----------
+    mended
+        Whether to read the file from end to end first, and to read a copy where its encoding changes or its line ends
+        are mixed; raise if it cannot be read then.
     """
     zipped = _is_gzip(path)
     if zipped:
@@ -58,6 +67,7 @@ def read_csv_file(path: Path) -> TableView:
     stated = _STATED.match(text)  # Excel writes the delimiter so, above the header
     header, delimiter = _split_header(text) if stated is None else _header_after(text[stated.end() :], stated[1])
     check_names(filter(None, map(str.strip, header)), source=str(path))
+    names = [name.strip() or f"column{at}" for at, name in enumerate(header)]
     dialect: dict[str, Any] = {
         "header": True,
         "delim": delimiter,
@@ -66,21 +76,33 @@ def read_csv_file(path: Path) -> TableView:
         "skip": 0 if stated is None else 1,
         "comment": "",
         "nullstr": MISSING_WORDS,
-        "decimal_separator": _decimal_separator(text, delimiter),
         "compression": "gzip" if zipped else "none",
+        "columns": dict.fromkeys(names, "VARCHAR"),
+        "auto_detect": False,
+        "buffer_size": _BUFFER,
     }
-    if encoding != "utf-8":
-        return _read_copy(path, dialect, encoding, name=path)
-    return _read_utf8(path, dialect, name=path, doubtful=text.isascii())
+    source = path if encoding == "utf-8" else _in_utf8(path, dialect, encoding)
+    if mended and source is path:
+        source = _mended(path, dialect, doubtful=text.isascii())
+    marks = dict.fromkeys(names, _decimal_mark(text, delimiter))
+    view = TableView.of_query(_query(source, dialect, copied=source is not path), decimal_marks=marks)
+    try:
+        return view.stored(names) if path.stat().st_size <= (_KEPT_ZIPPED if zipped else _KEPT) else view
+    except duckdb.Error as error:
+        if mended:
+            raise _no_table(path, source, dialect, error) from None
+        return read_csv_file(path, mended=True)
 
 
-def _read_copy(path: Path, dialect: dict[str, Any], encoding: str, *, name: Path) -> TableView:
-    """Read a copy in UTF-8 with one kind of line end."""
-    return _read_utf8(_in_utf8(path, dialect, encoding), {**dialect, "compression": "none"}, name=name)
+def _query(path: Path, dialect: dict[str, Any], *, copied: bool) -> str:
+    """Return the query of a file, or of a copy in UTF-8 with one kind of line end, which is not packed."""
+    options = {**dialect, "compression": "none"} if copied else dialect
+    arguments = ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
+    return f"FROM read_csv({_pattern(path)}, {arguments})"
 
 
-def _read_utf8(path: Path, dialect: dict[str, Any], *, name: Path, doubtful: bool = False) -> TableView:
-    """Read a file in UTF-8; or, where the types cannot be settled, a copy whose encoding or line ends are mended.
+def _mended(path: Path, dialect: dict[str, Any], *, doubtful: bool) -> Path:
+    """Return a file that can be read to its end: this one, or a copy whose encoding or line ends are mended.
 
     Parameters
     ----------
@@ -88,14 +110,19 @@ def _read_utf8(path: Path, dialect: dict[str, Any], *, name: Path, doubtful: boo
         Whether the file may be in another encoding, because its start has no character that would tell.
     """
     try:
-        settled = {**dialect, **_settle_types(path, dialect, name=name), "auto_detect": False}
-    except InvalidInput as error:
-        if doubtful and "UTF-8" in str(error):
-            return _read_copy(path, dialect, _WESTERN, name=name)
-        if not _mixes_line_ends(path, dialect):
-            raise
-        return _read_copy(path, dialect, "utf-8", name=name)
-    return TableView.of_query(f"FROM read_csv({_pattern(path)}, {_arguments(settled)})")
+        connection().execute(f"SELECT count(COLUMNS(*)) {_query(path, dialect, copied=False)}").fetchall()
+    except duckdb.Error as error:
+        if doubtful and "UTF-8" in fault(error):
+            return _in_utf8(path, dialect, _WESTERN)
+        if _mixes_line_ends(path, dialect):
+            return _in_utf8(path, dialect, "utf-8")
+        raise _no_table(path, path, dialect, error) from None
+    return path
+
+
+def _no_table(name: Path, path: Path, dialect: dict[str, Any], error: duckdb.Error) -> InvalidInput:
+    packed = dialect if name == path else {**dialect, "compression": "none"}
+    return InvalidInput(f"{name} is not a table: {_wrong_line(path, packed) or fault(error)}")
 
 
 def _pattern(path: Path) -> str:
@@ -126,7 +153,7 @@ def _mixes_line_ends(path: Path, dialect: dict[str, Any]) -> bool:
 
 
 def _is_gzip(path: Path) -> bool:
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         return file.read(2) == b"\x1f\x8b"
 
 
@@ -148,6 +175,8 @@ def _read_head(path: Path, *, zipped: bool) -> tuple[str, str]:
     try:
         with gzip.open(path) if zipped else path.open("rb") as file:
             head = file.read(_HEAD)
+            if not _LINE_END.search(head):  # the header goes on
+                head += file.readline(_LONGEST_LINE)
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     if not head.strip():
@@ -172,7 +201,7 @@ def _header_after(text: str, delimiter: str) -> tuple[list[str], str]:
     return next(csv.reader(io.StringIO(text, newline=None), delimiter=delimiter), []), delimiter
 
 
-def _decimal_separator(text: str, delimiter: str) -> str:
+def _decimal_mark(text: str, delimiter: str) -> str:
     """Return a comma if the first numbers with decimals have one, and no number has a point."""
     return "," if delimiter != "," and {found[1] for found in _DECIMALS.finditer(text)} == {","} else "."
 
@@ -198,19 +227,6 @@ def _as_latin(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_UNDEFINED, _as_latin)
 
 
-def _settle_types(path: Path, dialect: dict[str, Any], *, name: Path) -> dict[str, dict[str, str] | str]:
-    options = dialect | {"sample_size": -1, "auto_type_candidates": TYPES}
-    try:
-        found = connection().execute(f"FROM sniff_csv({_pattern(path)}, {_arguments(options)})")
-        row = dict(zip((d[0] for d in found.description), found.fetchone() or (), strict=True))
-    except duckdb.Error as error:
-        reason = _wrong_line(path, dialect) or fault(error)
-        raise InvalidInput(f"{name} is not a table: {reason}") from None
-    columns = {column["name"]: column["type"] for column in row["Columns"]}
-    formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
-    return {"columns": columns} | {key: value for key, value in formats.items() if value}
-
-
 def _wrong_line(path: Path, dialect: dict[str, Any]) -> str | None:
     """Return which line has another number of fields than the header, or an open quote; None if there is none."""
     opened = gzip.open if dialect["compression"] == "gzip" else open
@@ -233,10 +249,6 @@ def _wrong_line(path: Path, dialect: dict[str, Any]) -> str | None:
 def _ragged(line: int, fields: int, header: int, delimiter: str) -> str:
     remedy = "; the first line must be the header" if header == 1 else ""
     return f"line {line} has {counted(fields, 'field')} and the header has {header} (split by {delimiter!r}){remedy}"
-
-
-def _arguments(options: dict[str, Any]) -> str:
-    return ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
 
 
 def fault(error: Exception) -> str:

@@ -40,10 +40,11 @@ def open_table(
 ) -> TableView | ibis.Table:
     """Return the rows of a table, wherever they are: a view of DuckDB, or the Ibis table of another database.
 
-    A file is not read into memory: its rows stream through DuckDB, in order, which spills to disk what does not fit. A
-    CSV file is read once from end to end to decide its types; ``NA``, ``N/A``, ``NaN``, ``null`` and nothing between
-    two delimiters are missing values there. :func:`tacit.data.read_rows` brings columns into memory, and
-    :func:`tacit.data.as_ibis` gives a lazy Ibis table to query.
+    The rows of a file stream through DuckDB, in order, which spills to disk what does not fit in memory. A CSV file is
+    read once from end to end to decide its types; up to 32 MB, its rows are kept then, and it is not read again.
+    ``NA``, ``N/A``, ``NaN``, ``null`` and nothing between two delimiters are missing values there.
+    :func:`tacit.data.read_rows` brings columns into memory, and :func:`tacit.data.as_ibis` gives a lazy Ibis table to
+    query.
 
     Parameters
     ----------
@@ -84,34 +85,45 @@ def open_table(
     if isinstance(source, TableView):
         return source
     name = _name_of(source)
+    if isinstance(source, str) and source == STDIN:
+        return _read_stdin()
+    if isinstance(source, str | PathLike) and not str(source).startswith(BUNDLED) and not is_location(str(source)):
+        path = Path(source)
+        return _read_files(files_of(path), name, folder=path if path.is_dir() else None)
+    if isinstance(source, list | tuple) and source and all(isinstance(one, str | PathLike) for one in source):
+        return _read_files([file for one in source for file in files_of(Path(one))], name)
     rows = _open(source, name)
     check_names(rows.columns, source=name)
-    return _settled(rows, _first_rows(rows, name), name)
+    return _settled(rows, name)
 
 
 def _open(source: object, name: str) -> TableView | ibis.Table:
-    if isinstance(source, str) and source.startswith(BUNDLED):
-        return _from_bundle(source)
-    if isinstance(source, str) and is_location(source):
-        return _read_stdin() if source == STDIN else open_url(source)
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        return _read_files(files_of(path), folder=path if path.is_dir() else None)
-    if isinstance(source, list | tuple) and source and all(isinstance(one, str | PathLike) for one in source):
-        return _read_files([file for one in source for file in files_of(Path(one))])
+    if isinstance(source, str):
+        return _from_bundle(source) if source.startswith(BUNDLED) else open_url(source)
     return source if _is_ibis(source) else _from_memory(source, name)
 
 
 def _read_stdin() -> TableView:
     path = spooled_stdin()
     try:
-        return _read_file(path)
+        return _read_files([path], "standard input")
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(str(path), "standard input")) from None
 
 
-def _read_files(files: list[Path], *, folder: Path | None = None) -> TableView:
-    return union_views([_read_file(file) for file in files], files=files, folder=folder)
+def _read_files(files: list[Path], name: str, *, folder: Path | None = None, mended: bool = False) -> TableView:
+    """Return the rows of files; where text that was opened cannot be read to its end, of mended copies."""
+    views = [_read_file(file, mended=mended) for file in files]
+    if any(view.decimal_marks != views[0].decimal_marks for view in views):
+        views = [_read_files([file], str(file)) for file in files]
+    rows = union_views(views, files=files, folder=folder)
+    check_names(rows.columns, source=name)
+    if mended or not rows.decimal_marks:
+        return _settled(rows, name)
+    try:
+        return _typed(rows, name)
+    except duckdb.Error:
+        return _read_files(files, name, folder=folder, mended=True)
 
 
 def _is_ibis(source: object) -> TypeGuard[ibis.Table]:
@@ -130,7 +142,7 @@ def _from_bundle(source: str) -> TableView:
     return _from_memory(bundled_table(source.removeprefix(BUNDLED)), source)
 
 
-def _read_file(path: Path) -> TableView:
+def _read_file(path: Path, *, mended: bool) -> TableView:
     start = _read_start(path)
     if not start:
         raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
@@ -142,12 +154,12 @@ def _read_file(path: Path) -> TableView:
         return _from_memory(_from_pandas(read_excel_file(path), str(path)), str(path))
     if path.name.lower().removesuffix(".gz").endswith(ENDINGS["JSON"]):
         return _read_json(path)
-    return read_csv_file(path)
+    return read_csv_file(path, mended=mended)
 
 
 def _read_start(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             return file.read(8)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
@@ -239,11 +251,34 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
     return column.dropna().map(type).nunique() > 1
 
 
-def _settled(rows: TableView | ibis.Table, first: dict[str, list[Any]], name: str) -> TableView | ibis.Table:
+def _settled(rows: TableView | ibis.Table, name: str) -> TableView | ibis.Table:
+    if not isinstance(rows, TableView):
+        return _checked(rows, name)
     try:
-        return _large_as_text(_in_days(settle_text(rows, first))) if isinstance(rows, TableView) else rows
+        return _typed(rows, name)
     except (duckdb.Error, pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{name} cannot be read to its end: {fault(error)}") from None
+        raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
+
+
+def _typed(rows: TableView, name: str) -> TableView:
+    """Return the rows with settled types, which their first values suggest; raise if there is no row."""
+    first = rows.first(texts_of(rows) or rows.columns[:1], SAMPLE)
+    _check_rows(first, name)
+    return _large_as_text(_in_days(settle_text(rows, first)))
+
+
+def _checked(rows: ibis.Table, name: str) -> ibis.Table:
+    try:
+        first = rows[rows.columns[:1]].limit(1).to_pyarrow().to_pydict()
+    except Exception as error:  # every database has errors of its own
+        raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
+    _check_rows(first, name)
+    return rows
+
+
+def _check_rows(first: dict[str, list[Any]], name: str) -> None:
+    if not any(first.values()):
+        raise InvalidInput(f"{name} has no rows; a table needs at least one")
 
 
 def _in_days(rows: TableView) -> TableView:
@@ -261,17 +296,3 @@ def _large_as_text(rows: TableView) -> TableView:
     found = connection().execute(f"SELECT {tests} FROM {quoted(rows.name)}").fetchone() or ()
     large = [name for name, beyond in zip(names, found, strict=True) if beyond]
     return rows.replaced({name: f"CAST({quoted(name)} AS VARCHAR)" for name in large})
-
-
-def _first_rows(rows: TableView | ibis.Table, name: str) -> dict[str, list[Any]]:
-    """Return the first values of the columns of text, or of one other; raise if there is no row."""
-    try:
-        if isinstance(rows, TableView):
-            first = rows.first(texts_of(rows) or rows.columns[:1], SAMPLE)
-        else:
-            first = rows[rows.columns[:1]].limit(1).to_pyarrow().to_pydict()
-    except Exception as error:  # every database has errors of its own
-        raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
-    if not any(first.values()):
-        raise InvalidInput(f"{name} has no rows; a table needs at least one")
-    return first

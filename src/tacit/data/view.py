@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,13 +37,15 @@ class TableView:
 
     name: str
     types: dict[str, str]
+    decimal_marks: dict[str, str] = field(default_factory=dict)
+    """The mark of decimals in each column of a text file, whose type is not settled yet."""
 
     @classmethod
-    def of_query(cls, query: str) -> TableView:
+    def of_query(cls, query: str, *, decimal_marks: Mapping[str, str] | None = None) -> TableView:
         """Return a view of a query; each reading runs it."""
         name = _new_name()
         connection().execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
-        return cls._named(name)
+        return cls._named(name, decimal_marks)
 
     @classmethod
     def of_arrow(cls, rows: pa.Table | pa.dataset.Dataset | pa.RecordBatchReader) -> TableView:
@@ -57,18 +59,20 @@ class TableView:
         return view.stored(view.columns) if isinstance(rows, pa.RecordBatchReader) else view
 
     @classmethod
-    def _until_unused(cls, name: str, drop: Callable[[], object]) -> TableView:
+    def _until_unused(
+        cls, name: str, drop: Callable[[], object], decimal_marks: Mapping[str, str] | None = None
+    ) -> TableView:
         while _unused:
             _unused.pop()()
-        view = cls._named(name)
+        view = cls._named(name, decimal_marks)
         # The collector may run inside a query, where the connection is locked: drop at the next call instead.
         weakref.finalize(view, _unused.append, drop).atexit = False
         return view
 
     @classmethod
-    def _named(cls, name: str) -> TableView:
+    def _named(cls, name: str, decimal_marks: Mapping[str, str] | None) -> TableView:
         described = connection().execute(f"DESCRIBE {quoted(name)}").fetchall()
-        return cls(name, {str(column): str(kind) for column, kind, *_ in described})
+        return cls(name, {str(column): str(kind) for column, kind, *_ in described}, dict(decimal_marks or {}))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -107,7 +111,8 @@ class TableView:
         """Return some columns as a table of DuckDB: they are read once, and spilled to disk where they do not fit."""
         name = _new_name()
         connection().execute(f"CREATE TEMP TABLE {quoted(name)} AS {self._statement(columns)}")
-        return self._until_unused(name, partial(connection().execute, f"DROP TABLE {quoted(name)}"))
+        drop = partial(connection().execute, f"DROP TABLE {quoted(name)}")
+        return self._until_unused(name, drop, self.decimal_marks)
 
     def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
         return connection().execute(self._statement(columns))
@@ -141,11 +146,14 @@ def union_views(views: Sequence[TableView], *, files: Sequence[Path], folder: Pa
         ", ".join(f"{_cell(parts[name])} AS {quoted(name)}" if name in parts else quoted(name) for name in names)
         for parts in stated
     )
-    return TableView.of_query(
+    united = TableView.of_query(
         " UNION ALL ".join(
             f"SELECT {chosen} FROM {quoted(view.name)}" for chosen, view in zip(selected, views, strict=True)
-        )
+        ),
+        decimal_marks=views[0].decimal_marks,
     )
+    weakref.finalize(united, id, views).atexit = False  # their rows live as long as the table
+    return united
 
 
 def _partitions(view: TableView, file: Path, folder: Path | None) -> dict[str, str | None]:

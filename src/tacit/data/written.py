@@ -28,15 +28,22 @@ _MOST_SHAPES = 4  # of dates in one column
 _MONEY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|kr|zł)"
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _EXACT = r"\D*(?:\d\D*){1,15}|.*[.,].*"  # as a float; longer integers are ids
+_PLAIN_FORMS = {
+    "BIGINT": r"-?\d+",
+    "DOUBLE": r"-?[\d.]+",
+    "DATE": r"[\d-]{10}",
+    "TIMESTAMP": r"[\d-]{10}[T ][\d:]{8}",
+}
 _CODE = r"[+-]?0\d+"  # 00123 is a code
 _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y"),
     *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%Y", "%d-%b-%y"),
+    *("%y-%m-%d", "%m-%d-%y", "%d-%m-%y"),
     *("%d %b %Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y"),
 )
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M", "T%H:%M:%S")
 _NUMERIC_DAYS = ("%d/%m", "%d.%m", "%d-%m", "%m/%d", "%m-%d")  # where the order of day and month is a choice
-_LIKE_DAY = re.compile(r"\d{1,4}[-/. ]\w{1,9}[-/. ]\d{2,4}\b|[A-Z][a-z]{2,8} \d{1,2},? \d{4}\b")
+_LIKE_DAY = re.compile(r"\d{1,4}[-/. ]\w{1,9}[-/. ]\d{1,4}\b|[A-Z][a-z]{2,8} \d{1,2},? \d{4}\b")
 _ISO_DAY = r"\d{4}-\d{2}-\d{2}"
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?"
 _ZONE = r" ?(?:Z|[+-]\d{2}(?::?\d{2})?)"
@@ -50,12 +57,13 @@ _ISO = {  # the type of each pattern
 
 @dataclass(frozen=True, slots=True)
 class _ColumnReading:
-    """A way to read a column of text: an SQL expression, null for every value that it cannot read."""
+    """A way to read a column of text, by SQL: an expression, and a test of the values that it cannot read."""
 
     name: str
     expression: str
-    needs_signs: bool = False
-    """Whether the column stays text if all of its values are plain numbers: then someone made text of them."""
+    fails: str
+    confirmed: str = "true"
+    """What else all rows must show."""
 
 
 def texts_of(rows: TableView) -> list[str]:
@@ -68,39 +76,88 @@ def settle_text(rows: TableView, first: Mapping[str, Sequence[str | None]]) -> T
 
     Numbers may have signs of currency or percent, thousands and decimals in either style, and parentheses for minus; a
     percentage keeps its number. Dates may mix formats, if all put the day first or all the month; times may have a
-    zone. A gap mark such as ``-`` is then missing. A column that has any other value, plain numbers only, or codes such
-    as 00123 stays text.
+    zone. A gap mark such as ``-`` is then missing. A column that has any other value, or codes such as 00123, stays
+    text; so does one of plain numbers only, except in a text file, where nobody chose its type.
     """
-    readings = [one for name in texts_of(rows) for one in _suggested(name, first[name])]
+    marks = rows.decimal_marks
+    readings = [one for name in texts_of(rows) for one in _suggested(name, first[name], marks.get(name))]
     return rows.replaced(_verified(rows, readings) if readings else {})
 
 
-def _suggested(name: str, values: Sequence[str | None]) -> Iterator[_ColumnReading]:
-    """Yield the readings of all values of a sample, the likeliest first."""
+def _suggested(name: str, values: Sequence[str | None], mark: str | None) -> Iterator[_ColumnReading]:
+    """Yield the readings of all values of a sample, the likeliest first; in a text file, of no values too."""
     stated = (value.strip() for value in values if value is not None)
     known = [value for value in stated if value.lower() not in GAP_MARKS]
-    if not known:
+    if mark is not None:
+        yield from _plain_readings(name, known, mark)
+    elif not known:
         return
     value = _known(name)
+    confirmed = "true" if known else f"count({value}) > 0"
+    for kind, expression in _expressions(value, known, mark):
+        wrong = f"{value} IS NOT NULL AND ({expression}) IS NULL"  # costs more, so asked only where it must be
+        fails = f"CASE WHEN {_is_plain(name, kind, mark or '.')} THEN false ELSE {wrong} END"
+        signs = mark is None and kind in ("BIGINT", "DOUBLE")
+        yield _ColumnReading(name, expression, fails, _has_signs(name) if signs else confirmed)
+
+
+def _plain_readings(name: str, known: Sequence[str], mark: str) -> Iterator[_ColumnReading]:
+    """Yield what reads a column as programs write it, without gap marks; that is quick."""
+    for kind, form in _PLAIN_FORMS.items():
+        if _all_match(form.replace(".", mark), known):
+            value = f"replace({quoted(name)}, '{mark}', '.')" if kind == "DOUBLE" else quoted(name)
+            fails = f"NOT {_is_plain(name, kind, mark)}"
+            yield _ColumnReading(name, f"CAST({value} AS {kind})", fails, f"count({quoted(name)}) > 0")
+
+
+def _is_plain(name: str, kind: str, mark: str) -> str:
+    """Return the test that a value is missing, or written as programs do: digits, with decimals, or an ISO time."""
+    raw = quoted(name)
+    integer = f"TRY_CAST({raw} AS BIGINT)::VARCHAR = {raw}"
+    decimal = f"TRY_CAST(replace({raw}, '{mark}', '.') AS DOUBLE) IS NOT NULL"
+    tests = {
+        "BIGINT": integer,
+        "DOUBLE": f"CASE WHEN contains({raw}, '{mark}') THEN {decimal} ELSE {integer} END",
+        "DATE": f"length({raw}) = 10 AND TRY_CAST({raw} AS DATE) IS NOT NULL",
+        "TIMESTAMP": f"length({raw}) = 19 AND {raw}[17] = ':' AND TRY_CAST({raw} AS TIMESTAMP) IS NOT NULL",
+    }
+    return f"CASE WHEN {raw} IS NULL OR {tests.get(kind, 'false')} THEN true ELSE false END"
+
+
+def _has_signs(name: str) -> str:
+    """Return the test that not all values are plain numbers: else someone made text of them."""
+    raw = quoted(name)
+    return f"count_if({raw} IS NOT NULL AND NOT coalesce({_matches(raw, _PLAIN)}, false)) > 0"
+
+
+def _expressions(value: str, known: Sequence[str], mark: str | None) -> Iterator[tuple[str, str]]:
+    """Yield types, and the expressions of them that may read a column, null for what they cannot read."""
     for pattern, kind in _ISO.items():
         if _all_match(pattern, known):
-            yield _ColumnReading(
-                name, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {_cast_alike(value)} END AS {kind})"
-            )
+            yield kind, f"TRY_CAST(CASE WHEN {_matches(value, pattern)} THEN {_cast_alike(value)} END AS {kind})"
     for forms in _formats_of_dates(known):
         kind = "DATE" if {*forms} <= {*_DAYS} else "TIMESTAMP"
-        yield _ColumnReading(name, f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})")
-    for decimal, thousands in ((".", ","), (",", ".")):
+        yield f"{kind} by its format", f"CAST(try_strptime({value}, {literal(forms)}) AS {kind})"
+    for decimal, thousands in _styles(known, mark):
         pattern = _number(decimal, thousands)
         if _all_match(f"{pattern}|{_PLAIN}", known):
             integers = not any(decimal in one or "e" in one.lower() for one in known)
             for kind in ("BIGINT", "DOUBLE") if integers else ("DOUBLE",):
-                yield _ColumnReading(name, _as_number(value, pattern, decimal, kind), needs_signs=True)
+                yield kind, _as_number(value, pattern, decimal, kind)
+
+
+def _styles(known: Sequence[str], mark: str | None) -> list[tuple[str, str]]:
+    """Return the marks of decimals and of thousands that a column may have, the likelier ones first."""
+    styles = [(".", ","), (",", ".")]
+    if mark is None:
+        return styles
+    first = (mark, "." if mark == "," else ",")
+    return [first] if _all_match(rf"[+-]?[\d{mark}]*", known) else sorted(styles, key=first.__ne__)
 
 
 def _formats_of_dates(values: Sequence[str]) -> Iterator[list[str]]:
     """Yield the formats that read all values, one for each shape that they have, in one order of day and month."""
-    if not _LIKE_DAY.match(values[0]):
+    if not values or not _LIKE_DAY.match(values[0]):
         return
     shapes: dict[str, list[str]] = {}
     for value in values:
@@ -143,13 +200,7 @@ def _as_number(value: str, pattern: str, decimal: str, kind: str) -> str:
 
 def _verified(rows: TableView, readings: Sequence[_ColumnReading]) -> dict[str, str]:
     """Return the first reading of each column that reads every value of it."""
-    tests = []
-    for one in readings:
-        value = _known(one.name)
-        reads = f"count_if({value} IS NOT NULL AND ({one.expression}) IS NULL) = 0"
-        raw = quoted(one.name)
-        signs = f"count_if({raw} IS NOT NULL AND NOT coalesce({_matches(raw, _PLAIN)}, false)) > 0"
-        tests.append(f"{reads} AND {signs}" if one.needs_signs else reads)
+    tests = [f"count_if({one.fails}) = 0 AND {one.confirmed}" for one in readings]
     found = connection().execute(f"SELECT {', '.join(tests)} FROM {quoted(rows.name)}").fetchone() or ()
     settled: dict[str, str] = {}
     for one, reads_all in zip(readings, found, strict=True):
