@@ -2,6 +2,7 @@
 
     python scripts/mutants.py --count 40 --seed 1
     python scripts/mutants.py --areas noise --all
+    python scripts/mutants.py --areas ledger --count 100 --done mutants.jsonl    # goes on after the last that is done
 
 Every mutant is one small change of meaning: noise removed or halved, a comparison or a rounding turned around, a lock,
 a check or a statement left out. The tests of its area run on a copy of the source. Prints one line for each mutant that
@@ -12,48 +13,73 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
+import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tacit"
-SECONDS = 240  # for the tests of one mutant: one that ends in a loop is killed, too
+SECONDS = 120  # of a processor, for the tests of one mutant: one that ends in a loop is killed, too
+_LIBRARIES = ("pyarrow.parquet", "pandas", "scipy.stats", "scipy.optimize", "sqlalchemy", "alembic", "hypothesis")
 GOAL = 0.95
 _NO_TESTS = 5  # what pytest returns then
 
-_LEDGER = "account filter chain windows sketch handle fingerprint"
-_CHARGES = (*(f"tests/privacy/test_ledger_{name}.py" for name in _LEDGER.split()), "tests/privacy/test_payment.py")
-AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "noise": (("**/*.py",), ("tests/test_released_noise.py", "tests/features/test_selection.py")),
-    "ledger": (
-        ("privacy/ledger/*.py", "privacy/payment.py"),
-        (*_CHARGES, "tests/privacy/test_ledger.py", "tests/privacy/test_ledger_races.py"),
-    ),
-    "delivery": (
-        ("privacy/delivery.py", "privacy/store.py", "privacy/targets.py"),
-        ("tests/privacy/test_delivery.py", "tests/privacy/test_payment.py", "tests/privacy/test_files.py"),
-    ),
-    "samplers": (("privacy/noise/*.py",), ("tests/privacy", "-k", "noise")),
-    "losses": (
-        ("privacy/loss/*.py", "privacy/tilted.py", "privacy/composition.py", "privacy/rounding.py"),
-        ("tests/privacy", "-k", "loss or distribution or composition or rounding or guarantee or filter"),
-    ),
-    "readers": (
-        ("privacy/releases/*.py", "privacy/bounded_json.py", "privacy/folders.py", "privacy/canonical.py"),
-        ("tests/privacy", "-k", "releases or hostile or folders or canonical"),
-    ),
+_PRIVACY = "tests/privacy/test_"
+_LEDGER = "ledger_account ledger_chain ledger_reservations ledger_windows payment ledger ledger_handle delivery"
+_AUTHORITIES = "access accounts board engine finals guard intake limits rules sessions standings tokens"
+_SERVER = "rules engine limits privacy tokens sessions database api"
+
+AREAS: dict[str, tuple[str, ...]] = {
+    "noise": ("**/*.py",),
+    "ledger": ("privacy/ledger/*.py", "privacy/payment.py", "privacy/loss/domination.py"),
+    "delivery": ("privacy/delivery.py", "privacy/store.py", "privacy/targets.py"),
+    "samplers": ("privacy/noise/*.py",),
+    "losses": ("privacy/loss/*.py", "privacy/tilted.py", "privacy/composition.py", "privacy/rounding.py"),
+    "readers": ("privacy/releases/*.py", "privacy/bounded_json.py", "privacy/folders.py", "privacy/canonical.py"),
+    "server": tuple(f"server/{name}.py" for name in _AUTHORITIES.split()),
 }
-"""The files of each area, and the tests that must notice a change there."""
+"""The files of each area: noise means draws, whatever the file, the others all the rest."""
+
+TESTS = {
+    "privacy/ledger/account.py": "ledger_account ledger_filter ledger_reservations",
+    "privacy/ledger/filter.py": "ledger_filter ledger_account",
+    "privacy/ledger/costs.py": "ledger_filter ledger_account",
+    "privacy/ledger/chain.py": "ledger_chain ledger_reservations ledger",
+    "privacy/ledger/fingerprint.py": "ledger_fingerprint canonical",
+    "privacy/ledger/sketch.py": "ledger_sketch",
+    "privacy/ledger/registry.py": "ledger_windows ledger_sketch ledger payment",
+    "privacy/loss/domination.py": "ledger_reservations",
+    "privacy/ledger/": _LEDGER,
+    "privacy/payment.py": "payment delivery ledger_reservations",
+    "privacy/noise/": "noise_*",
+    "privacy/rounding.py": "rounding guarantee composition ledger_account",
+    "privacy/composition.py": "composition ledger_reservations",
+    "privacy/loss/moments.py": "ledger_filter",
+    "privacy/loss/variances.py": "ledger_filter",
+    "privacy/loss/sampled.py": "loss loss_group",
+    "privacy/loss/gaussian_mixture.py": "loss loss_group",
+    "privacy/loss/curve.py": "loss_curve loss_search noise_gaussian",
+    "privacy/loss/search.py": "loss_search loss_curve",
+    "privacy/loss/tails.py": "loss_tails loss_curve",
+    "privacy/loss/": "loss guarantee composition loss_group",
+    "privacy/tilted.py": "loss_grid distribution",
+    "privacy/releases/": "releases hostile_files folders",
+    "privacy/canonical.py": "canonical ledger_fingerprint",
+    "privacy/": "delivery payment files folders hostile_files releases",
+}
+"""Which tests must notice a change, by the start of the file's name: the first that fits counts."""
 
 EQUIVALENT = {
     "features/releases/bound_plan.py:90 noise halved": "it halves the released class sizes, not their noise",
@@ -91,7 +117,7 @@ class Mutant:
 
 def find_mutants(area: str) -> Iterator[Mutant]:
     """Yield all mutants of an area: for noise those of draws, elsewhere the others."""
-    for path in sorted({path for pattern in AREAS[area][0] for path in SOURCE.glob(pattern)}):
+    for path in sorted({path for pattern in AREAS[area] for path in SOURCE.glob(pattern)}):
         text = path.read_bytes()
         for node, change, start, end, new in _changes(text, draws=area == "noise"):
             changed = text[:start] + new.encode() + text[end:]
@@ -184,35 +210,55 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+def tests_of(mutant: Mutant) -> list[str]:
+    """The tests that must notice a change."""
+    if mutant.area == "noise":
+        return ["tests/test_released_noise.py", "tests/features/test_selection.py"]
+    if mutant.area == "server":
+        return [f"tests/server/test_{name}.py" for name in _SERVER.split()]
+    names = next(names for start, names in TESTS.items() if mutant.file.startswith(start)).split()
+    found = [path for name in names for path in sorted(ROOT.glob(f"{_PRIVACY}{name}.py"))]
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
 def is_killed(mutant: Mutant, tree: Path) -> bool:
-    """Run the area's tests on the changed copy."""
+    """Run the tests of a file on the changed copy."""
     file = tree / "tacit" / mutant.file
     original = file.read_bytes()
     file.write_bytes(original[: mutant.start] + mutant.new.encode() + original[mutant.end :])
-    paths = [word for word in AREAS[mutant.area][1] if word.startswith("-") or " " in word or _exists(word)]
-    quick = ["-x", "-q", "--tb=no", "-m", "not slow", "-p", "no:cacheprovider", "-W", "ignore"]
-    if "-k" not in paths:
-        quick += ["-k", "not postgresql or test_ledger_races"]
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *quick, *paths],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return True
+        return fails(tests_of(mutant), tree)
     finally:
         file.write_bytes(original)
-    if done.returncode == _NO_TESTS:
-        raise RuntimeError(f"no test was found for {mutant.area}")
-    return done.returncode != 0
 
 
-def _exists(word: str) -> bool:
-    return (ROOT / word).exists() or not word.startswith("tests/")
+def fails(tests: list[str], tree: Path) -> bool:
+    """Whether the tests fail on a tree, in a child that need not import the libraries again."""
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(_run(tests, tree))
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == _NO_TESTS:
+        raise RuntimeError(f"no test was found in {tests}")
+    return code != 0
+
+
+def _run(tests: list[str], tree: Path) -> int:
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    os.chdir(ROOT)
+    os.environ["PYTHONPATH"] = str(tree)
+    sys.path.insert(0, str(tree))
+    sys.dont_write_bytecode = True
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    quick = ["-x", "-q", "--tb=no", "-m", "not slow", "-p", "no:cacheprovider", "-W", "ignore"]
+    return int(pytest.main([*quick, "-k", "not postgresql", *tests]))
 
 
 def main() -> int:
@@ -222,26 +268,45 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--areas", default=",".join(AREAS))
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--done", type=Path)
     options = parser.parse_args()
+    for name in _LIBRARIES:
+        importlib.import_module(name)
     rng = np.random.default_rng(options.seed)
     chosen = []
     for area in options.areas.split(","):
         known = list(find_mutants(area))
         count = len(known) if options.all else min(len(known), -(-options.count // len(options.areas.split(","))))
-        chosen += [known[place] for place in sorted(rng.choice(len(known), count, replace=False))]
-    survived, equivalent, start = [], 0, time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(SOURCE, Path(folder) / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
-        for mutant in chosen:
-            if mutant.name in EQUIVALENT:
-                equivalent += 1
-            elif not is_killed(mutant, Path(folder)):
-                survived.append(mutant.name)
-                print(f"survived: {mutant.name}", flush=True)
-    killed = len(chosen) - equivalent - len(survived)
-    told = {"mutants": len(chosen), "equivalent": equivalent, "killed": killed, "survived": len(survived)}
+        chosen += [known[place] for place in rng.permutation(len(known))[:count]]
+    start = time.perf_counter()
+    verdicts = Counter(_verdicts(chosen, options.done).values())
+    told = {"mutants": len(chosen), **{name: verdicts[name] for name in ("equivalent", "killed", "survived")}}
     print(json.dumps({**told, "seconds": round(time.perf_counter() - start)}))
-    return 0 if killed >= GOAL * (len(chosen) - equivalent) else 1
+    return 0 if verdicts["killed"] >= GOAL * (len(chosen) - verdicts["equivalent"]) else 1
+
+
+def _verdicts(chosen: list[Mutant], done: Path | None) -> dict[str, str]:
+    """Return equivalent, killed or survived for each mutant; those that are done are not run again."""
+    verdicts: dict[str, str] = {}
+    if done is not None and done.exists():
+        verdicts = dict(json.loads(line) for line in done.read_text().splitlines())
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder)
+        shutil.copytree(SOURCE, tree / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
+        for tests in {tuple(tests_of(mutant)) for mutant in chosen if mutant.name not in verdicts}:
+            if fails(list(tests), tree):
+                raise RuntimeError(f"these fail without a change: {' '.join(tests)}")
+        for mutant in chosen:
+            if mutant.name not in verdicts:
+                known = mutant.name in EQUIVALENT
+                verdict = "equivalent" if known else "killed" if is_killed(mutant, tree) else "survived"
+                verdicts[mutant.name] = verdict
+                if done is not None:
+                    with done.open("a") as file:
+                        file.write(json.dumps([mutant.name, verdict]) + "\n")
+            if verdicts[mutant.name] == "survived":
+                print(f"survived: {mutant.name}", flush=True)
+    return {mutant.name: verdicts[mutant.name] for mutant in chosen}
 
 
 if __name__ == "__main__":

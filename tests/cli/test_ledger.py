@@ -208,7 +208,7 @@ def test_the_documented_commands_print_what_the_page_says(run, monkeypatch):
     page = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
     steps = [step for block in blocks for step in re.split(r"^\$ tacit ledger ", block, flags=re.MULTILINE)[1:]]
-    assert len(steps) == 12
+    assert len(steps) == 13
     for step in steps:
         command, _, expected = step.partition("\n")
         try:
@@ -270,6 +270,21 @@ def test_releases_are_reserved_together_and_made_one_by_one(run, run_json):
     assert [entry["reserves"] for entry in run_json("show adult")["data_sets"][0]["entries"]] == [500, 0]
     with pytest.raises(InvalidInput, match="--purpose and --reserved"):
         run("charge --void adult/2 --reason x --reserved adult/1")
+
+
+def test_a_wish_becomes_an_epsilon(run, run_json):
+    run(CREATE)
+    assert run("needs --suspicion 0.004:0.1") == "Suspicion from 0.004 to at most 0.1: epsilon 3.32 or less.\n"
+    told = run("needs adult --kept 0.9:3 --within 20 --suspicion 0.01:0.5")
+    assert "0.9 of labels of 3 classes kept: epsilon 2.891 or more." in told
+    assert "A count within 20 with probability 0.95: epsilon 0.1" in told
+    assert told.endswith("adult: epsilon 3 is left for one more release.\n")
+    assert run_json("needs adult --kept 0.99:3 --suspicion 0.01:0.02")["possible"] is False
+    assert "Not all of this is possible" in run("needs adult --kept 0.99:3")
+    with pytest.raises(InvalidInput, match=r"suspicion must be two numbers with a colon between, got '0\.1'"):
+        run("needs --suspicion 0.1")
+    with pytest.raises(InvalidInput, match="give --suspicion, --kept or --within"):
+        run("needs adult")
 
 
 def test_an_older_copy_does_not_verify_against_a_receipt(run, run_json, tmp_path):
