@@ -214,7 +214,7 @@ def main() -> None:
     """Measure, print and store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", help="one set")
+    parser.add_argument("--only", help="some sets, with commas between")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "scoring_together.json")
     parser.add_argument("--replay", action="store_true", help="replace the replay of the demo in the results, no more")
     told = parser.parse_args()
@@ -224,7 +224,7 @@ def main() -> None:
         return
     begin, table = time.process_time(), []
     for name, (data, features, labels) in sets().items():
-        if told.only and name != told.only:
+        if told.only and name not in told.only.split(","):
             continue
         rows = round(LIVE * len(labels))
         chances = calibrated_prior(features, labels, classes=2)[:, 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter
 
@@ -130,6 +130,9 @@ OwnTeam = Annotated[Team, Depends(_team)]
 Visible = Annotated[Competition, Depends(_insider)]
 Running = Annotated[ReplayRunner, Depends(_replays)]
 
+Most = Annotated[int, Query(ge=1, le=10_000, description="how many, the newest")]
+Skip = Annotated[int, Query(ge=0, le=1_000_000_000, description="how many of the newest to leave out")]
+
 _SCORE = TypeAdapter(ScoredSubmission)
 
 
@@ -165,10 +168,10 @@ def _for_anyone(routes: APIRouter) -> None:
     def leaderboard(found: Visible, engine: Served) -> tuple[LeaderboardPlace, ...]:
         return engine.leaderboard(found.slug)
 
-    @routes.get("/competitions/{slug}/history", summary="Released scores over time")
-    def history(found: Visible, engine: Served) -> list[ScoredSubmission]:
+    @routes.get("/competitions/{slug}/history", summary="Released scores over time: the newest, or a page before them")
+    def history(found: Visible, engine: Served, most: Most = 1_000, skip: Skip = 0) -> list[ScoredSubmission]:
         # an id lets its holder ask for a score again: it is for its own team
-        return [replace(score, id="") for score in engine.history(found.slug)]
+        return [replace(score, id="") for score in engine.history(found.slug, most=most, skip=skip)]
 
     @routes.get("/competitions/{slug}/final", summary="The final ranking")
     def final(found: Visible, engine: Served) -> tuple[FinalPlace, ...]:
@@ -328,8 +331,8 @@ def _for_teams(routes: APIRouter) -> None:
         return Response(_SCORE.dump_json(score, by_alias=True), status_code=201, media_type="application/json")
 
     @routes.get("/competitions/{slug}/submissions", summary="The team's released scores")
-    def own_scores(team: OwnTeam, engine: Served) -> tuple[ScoredSubmission, ...]:
-        return engine.own_scores(team)
+    def own_scores(team: OwnTeam, engine: Served, most: Most = 1_000, skip: Skip = 0) -> tuple[ScoredSubmission, ...]:
+        return engine.own_scores(team, most=most, skip=skip)
 
     @routes.get("/competitions/{slug}/budget", summary="What is left of the team's submissions")
     def budget(team: OwnTeam, engine: Served) -> RemainingSubmissions:

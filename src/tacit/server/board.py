@@ -13,6 +13,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric, UnreleasedScore
 from tacit.server.host_files import FeatureRows, PrivateLabels
 from tacit.server.rules import Rules
+from tacit.server.uncertainty import ScoreNoise
 
 __all__ = ["CompetitionBoard", "columns_of", "from_stored", "stored"]
 
@@ -24,6 +25,7 @@ _DOCUMENT_BYTES, _CELL_BYTES, _ID_BYTES = 4096, 40, 16
 class CompetitionBoard:
     """What is needed to score; made once and kept while the server runs.
 
+    ``noise`` and ``final_noise`` say how far released scores may be from the exact ones.
     A submission as JSON is read whole, so it has at most ``document_bytes``, which are ample for its rows.
     """
 
@@ -35,10 +37,16 @@ class CompetitionBoard:
     index: Mapping[str, int] = field(init=False, repr=False)
     matrix: NDArray[np.float64] = field(init=False, repr=False)
     document_bytes: int = field(init=False, repr=False)
+    noise: ScoreNoise = field(init=False, repr=False)
+    final_noise: ScoreNoise = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", {name: row for row, name in enumerate(self.features.ids)})
         object.__setattr__(self, "matrix", self.features.matrix())
+        live = int(self.labels.public_rows.sum())
+        final = len(self.index) - live
+        for name, policy, rows in (("noise", self.rules.policy, live), ("final_noise", self.rules.final_policy, final)):
+            object.__setattr__(self, name, ScoreNoise(metric=self.metric, policy=policy, rows=max(1, rows)))
         cells = len(self.index) * self.metric.columns
         ids = sum(map(len, self.index))
         object.__setattr__(self, "document_bytes", _DOCUMENT_BYTES + _CELL_BYTES * cells + _ID_BYTES * ids)

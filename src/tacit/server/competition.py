@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
-from tacit.scores.metrics import CustomMetric
+from tacit.privacy.guarantee import AnyGuarantee
+from tacit.scores.metrics import CustomMetric, Metric
 from tacit.server.board import CompetitionBoard, columns_of
+from tacit.server.cautions import cautions
 from tacit.server.errors import NotFound
 from tacit.server.host_files import FeatureRows, PrivateLabels
 from tacit.server.key import ServerKey
@@ -44,19 +47,26 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
 
 def rules_of(row: RowMapping, *, custom: Iterable[CustomMetric]) -> Rules:
     """Return a competition's rules."""
+    return _read_rules(row["rules"], tuple(custom))
+
+
+@lru_cache(maxsize=1_024)
+def _read_rules(text: str, custom: tuple[CustomMetric, ...]) -> Rules:
     # rules from before there was such a limit do not name it
-    return Rules.from_json({"together": None, **json.loads(row["rules"])}, custom=custom)
+    return Rules.from_json({"together": None, **json.loads(text)}, custom=custom)
 
 
 def describe(row: RowMapping, rules: Rules) -> Competition:
     """Return what everybody may know."""
     metric = rules.plan.metric.for_classes(row["classes"])
+    sentences, warned, guarantee = _in_words(rules, metric, row["rows"], row["answers"])
     return Competition(
         slug=row["slug"],
         name=row["name"],
         description=row["description"],
         metric=metric.name,
-        rules=(*rules.describe(), *rules.describe_answers(row["answers"])),
+        rules=sentences,
+        cautions=warned,
         lower_is_better=metric.lower_is_better,
         rows=row["rows"],
         classes=row["classes"],
@@ -69,10 +79,19 @@ def describe(row: RowMapping, rules: Rules) -> Competition:
         opens=_moment(row["opens"]),
         closes=_moment(row["closes"]),
         public=row["public"],
-        guarantee=team_guarantee(rules),
+        guarantee=guarantee,
         finished=row["finished"] is not None,
         archived=row["archived"] is not None,
     )
+
+
+@lru_cache(maxsize=1_024)
+def _in_words(
+    rules: Rules, metric: Metric, rows: int, answers: int | None
+) -> tuple[tuple[str, ...], tuple[str, ...], AnyGuarantee]:
+    """Return what never changes: the rules in words, what a host should know of them, and a team's guarantee."""
+    sentences = (*rules.describe(), *rules.describe_answers(answers))
+    return sentences, cautions(rules, metric, rows=rows, answers=answers), team_guarantee(rules)
 
 
 def insert_competition(

@@ -206,7 +206,7 @@ class ScoringEngine(TokenAccess):
                     raise Forbidden(f"the competition is open until {closes}; finish it afterwards")
                 release_final(connection, board, competition, accounts=self._accounts, now=self._now())
                 record(connection, slug, "final ranking", by=by, now=self._now())
-            return standings.final(connection, competition["id"])
+            return standings.final(connection, competition["id"], board)
 
     @contextmanager
     def copy_for_replay(

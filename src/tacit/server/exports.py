@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, select
 
 from tacit.server import standings, trail
-from tacit.server.board import from_stored
+from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.organizers import organizers
 from tacit.server.schema import PREDICTION, SUBMISSION, TEAM
 
@@ -25,7 +25,7 @@ _ROWS = 1_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def tables_of(connection: Connection, competition: RowMapping) -> Tables:
+def tables_of(connection: Connection, competition: RowMapping, board: CompetitionBoard) -> Tables:
     """Return what is known of a competition, in the order of the archive's files; no token and no label is in it."""
     number, slug = competition["id"], competition["slug"]
     mine = TEAM.c.competition == number
@@ -38,7 +38,7 @@ def tables_of(connection: Connection, competition: RowMapping) -> Tables:
         "teams": _stream(connection, teams.where(mine).order_by(TEAM.c.id)),
         "submissions": _stream(connection, scores.order_by(SUBMISSION.c.team, SUBMISSION.c.number)),
         "flags": map(_plain, map(asdict, standings.flags(connection, number))),
-        "final": map(asdict, standings.final(connection, number)),
+        "final": map(asdict, standings.final(connection, number, board)),
         "organizers": map(_plain, map(asdict, organizers(connection, slug))),
         "actions": map(_plain, map(asdict, trail.actions(connection, slug))),
     }

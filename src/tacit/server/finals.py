@@ -14,7 +14,7 @@ from tacit.server.accounts import PRIVATE, LedgerAccounts
 from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.reservation import final_guarantee
 from tacit.server.schema import COMPETITION, FINAL, PREDICTION
-from tacit.server.standings import best_submissions, last_numbers, ranks
+from tacit.server.standings import best_scores, last_numbers, leaderboard
 
 __all__ = ["release_final"]
 
@@ -33,11 +33,10 @@ def release_final(
     finds the standing charge, adds what teams that came meanwhile cost, and draws the noise again, which nobody saw.
     """
     lower = board.metric.lower_is_better
-    best = best_submissions(connection, competition["id"], lower=lower)
-    places = ranks([score.value for _, _, score, _ in best])
-    public_ranks = {team: rank for rank, (team, _, _, _) in zip(places, best, strict=True)}
+    best = best_scores(connection, competition["id"], lower=lower)
+    public_ranks = {row["id"]: place.rank for row, place in zip(best, leaderboard(best, board), strict=True)}
     if bool(board.labels.public_rows.all()):
-        answers = {team: (score.value, score.text) for team, _, score, _ in best}
+        answers = {row["id"]: (row["best_released"], row["best_text"]) for row in best}
     else:
         last = last_numbers(connection, competition["id"])
         _charge(board, competition, teams=len(last), accounts=accounts)
@@ -98,4 +97,5 @@ def _final_answer(connection: Connection, board: CompetitionBoard, team: int, nu
     mine = (PREDICTION.c.team == team, PREDICTION.c.number == number)
     content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
     predictions = from_stored(bytes(content), rows=len(board.index))
-    return board.rules.final_policy.release(board.measure(predictions, final=True), state={}, rng=system_rng())
+    measured = board.measure(predictions, final=True)
+    return board.final_noise.rounded(board.rules.final_policy.release(measured, state={}, rng=system_rng()))

@@ -15,6 +15,7 @@ from tacit.server.errors import NotFound
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
 from tacit.server.records import (
+    BoardView,
     Competition,
     FinalPlace,
     HostAction,
@@ -48,6 +49,8 @@ class CompetitionReader:
         self._database.prepare()
         self._accounts = LedgerAccounts(settings.ledger_location, key=None if settings.ledger else key)
         self._boards: dict[str, CompetitionBoard] = {}
+        self._views: dict[str, BoardView] = {}
+        self._fill_best()
 
     def disagreement(self) -> str | None:
         """Return the first thing on which database and ledger disagree; None if they agree."""
@@ -65,10 +68,11 @@ class CompetitionReader:
         live = None if row["answers"] is None else row["answers"] - row["drawn"]
         return RemainingSubmissions(total=total, today=left, live=live)
 
-    def own_scores(self, team: Team) -> tuple[ScoredSubmission, ...]:
-        """Return the team's released scores, oldest first."""
+    def own_scores(self, team: Team, *, most: int = 1_000_000, skip: int = 0) -> tuple[ScoredSubmission, ...]:
+        """Return the team's released scores, oldest first: the newest ``most`` but those to skip."""
         with self._database.reading() as connection:
-            return standings.scores(connection, SUBMISSION.c.team == team.id)
+            mine = SUBMISSION.c.team == team.id
+            return standings.scores(connection, mine, noise=self.board(team.competition).noise, most=most, skip=skip)
 
     def competitions(self) -> tuple[Competition, ...]:
         """Return all competitions, newest first."""
@@ -93,20 +97,45 @@ class CompetitionReader:
         """Return the public features file, a CSV with the column id first."""
         return self.board(slug).features.to_csv()
 
+    def view(self, slug: str, *, drawn: int, steps: int) -> BoardView:
+        """Return what a competition's page shows; what was read is kept until something of it changes.
+
+        Parameters
+        ----------
+        drawn, steps
+            How many teams the plot draws, the best ones, and how many of the scores with which they improved.
+        """
+        with self._database.reading() as connection:
+            row = find(connection, slug)
+            version = standings.version(connection, row)
+            kept = self._views.get(slug)
+            if kept is not None and kept.version == version:
+                return kept
+            board = self.board(slug)
+            best = standings.best_scores(connection, row["id"], lower=board.metric.lower_is_better)
+            self._views[slug] = BoardView(
+                version=version,
+                competition=self._describe(row),
+                places=standings.leaderboard(best, board),
+                progress=standings.improvements(connection, [one["id"] for one in best[:drawn]], most=steps),
+                final=standings.final(connection, row["id"], board),
+            )
+        return self._views[slug]
+
     def leaderboard(self, slug: str) -> tuple[LeaderboardPlace, ...]:
         """Return each team's best released score, best first; whether the caller may see it is the caller's check."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
-            return standings.leaderboard(
-                connection, competition["id"], lower=self._rules(competition).plan.metric.lower_is_better
-            )
+            lower = self._rules(competition).plan.metric.lower_is_better
+            best = standings.best_scores(connection, competition["id"], lower=lower)
+        return standings.leaderboard(best, self.board(slug))
 
-    def history(self, slug: str, *, most: int = 10_000) -> tuple[ScoredSubmission, ...]:
-        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot."""
+    def history(self, slug: str, *, most: int = 10_000, skip: int = 0) -> tuple[ScoredSubmission, ...]:
+        """Return the released scores of all teams, oldest first: the newest ``most`` but those to skip."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
-            shown = (TEAM.c.competition == competition["id"], SUBMISSION.c.answered, standings.RANKED)
-            return standings.scores(connection, *shown, most=most)
+            shown = (SUBMISSION.c.competition == competition["id"], SUBMISSION.c.answered, standings.RANKED)
+            return standings.scores(connection, *shown, most=most, skip=skip)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
         """Return the teams, first joined first."""
@@ -115,10 +144,10 @@ class CompetitionReader:
             rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
             return tuple(map(team_of, rows.mappings()))
 
-    def flags(self, slug: str) -> tuple[SubmissionFlag, ...]:
+    def flags(self, slug: str, *, most: int = 100_000) -> tuple[SubmissionFlag, ...]:
         """Return what the checks found in submissions, newest first; for the host only."""
         with self._database.reading() as connection:
-            return standings.flags(connection, find(connection, slug)["id"])
+            return standings.flags(connection, find(connection, slug)["id"], most=most)
 
     def actions(self, slug: str | None = None) -> tuple[HostAction, ...]:
         """Return what the host and organizers did in a competition, or on the whole server, newest first."""
@@ -127,10 +156,11 @@ class CompetitionReader:
 
     def export(self, slug: str, *, archive: bool = False, predictions: bool = False) -> Iterator[bytes]:
         """Yield everything about a competition but its labels: a JSON document, or a ZIP archive of CSV files."""
-        ids = self.board(slug).features.ids if predictions else ()
+        board = self.board(slug)
+        ids = board.features.ids if predictions else ()
         with self._database.reading() as connection:
             competition = find(connection, slug)
-            tables = exports.tables_of(connection, competition)
+            tables = exports.tables_of(connection, competition, board)
             if archive:
                 files = exports.prediction_files(connection, competition["id"], ids) if predictions else ()
                 yield from exports.csv_archive(tables, files)
@@ -175,7 +205,14 @@ class CompetitionReader:
     def final(self, slug: str) -> tuple[FinalPlace, ...]:
         """Return the final ranking, empty before it was released."""
         with self._database.reading() as connection:
-            return standings.final(connection, find(connection, slug)["id"])
+            return standings.final(connection, find(connection, slug)["id"], self.board(slug))
+
+    def _fill_best(self) -> None:
+        """Find the best scores of a database that an earlier server wrote."""
+        with self._database.writing() as connection:
+            for row in connection.execute(select(COMPETITION)).mappings().all():
+                lower = self._rules(row).plan.metric.lower_is_better
+                standings.fill_best(connection, row["id"], lower=lower)
 
     def _describe(self, row: RowMapping) -> Competition:
         return describe(row, self._rules(row))

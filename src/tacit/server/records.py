@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, InstanceOf, PlainSerializer
 
@@ -12,6 +12,7 @@ from tacit.privacy.guarantee import Guarantee, NoGuarantee
 
 __all__ = [
     "AnonymousCaller",
+    "BoardView",
     "Competition",
     "FinalPlace",
     "Host",
@@ -47,6 +48,8 @@ class Competition:
     ----------
     metric, rules
         The metric as it is written, and the policy, budget and split in plain sentences.
+    cautions
+        What the host should know of these rules before the competition opens.
     answers
         How many live scores each team gets where all teams share them; None: every submission is answered.
     joined, teams
@@ -62,6 +65,7 @@ class Competition:
     description: str
     metric: str
     rules: tuple[str, ...]
+    cautions: tuple[str, ...]
     lower_is_better: bool
     rows: int
     classes: int
@@ -180,7 +184,10 @@ class ScoredSubmission:
     id
         The submission's own; sending the same id with the same predictions again returns this same score.
     released
-        The number that left, as the policy made it; None where the submission is kept for the end.
+        The number that left, as the policy made it and rounded to its noise; None where the submission is kept for the
+        end.
+    interval
+        Where the exact score on the same rows is, at 95%; None where nothing is known of it.
     """
 
     id: str
@@ -189,6 +196,7 @@ class ScoredSubmission:
     time: datetime
     released: ShownScore
     text: str
+    interval: tuple[float, float] | None = None
 
     @property
     def value(self) -> float:
@@ -199,25 +207,57 @@ class ScoredSubmission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderboardPlace:
-    """One line of the leaderboard: a team's best released score."""
+    """One line of the leaderboard: a team's best released score.
+
+    Parameters
+    ----------
+    rank, last
+        The first and the last place that the team may have: scores whose intervals overlap are tied.
+    interval
+        Where the exact score on the same rows is, at 95%, as the best of so many.
+    """
 
     rank: int
+    last: int
     team: str
     released: ReleasedScore
     text: str
+    interval: tuple[float, float] | None
     submissions: int
     time: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalPlace:
-    """One line of the final ranking, on the private rows; a team without a live score has no public rank."""
+    """One line of the final ranking, on the private rows; a team without a live score has no public rank.
+
+    Parameters
+    ----------
+    rank, last
+        The first and the last place that the team may have: scores whose intervals overlap are tied.
+    ahead
+        The chance that this team's exact score is better than that of the next line, by the released scores alone.
+    """
 
     rank: int
+    last: int
     team: str
     released: ReleasedScore
     text: str
+    interval: tuple[float, float] | None
+    ahead: float | None
     public_rank: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardView:
+    """What a competition's page shows, as of one version: places, the scores that are drawn, and the final ranking."""
+
+    version: tuple[Any, ...]
+    competition: Competition
+    places: tuple[LeaderboardPlace, ...]
+    progress: tuple[ScoredSubmission, ...]
+    final: tuple[FinalPlace, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

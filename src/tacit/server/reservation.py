@@ -45,7 +45,10 @@ def labels_budget(rules: Rules, *, delta: float = 0.0, parted: bool = True) -> G
     >>> print(labels_budget(rules, parted=False))
     epsilon 50 for one label
     """
-    counts = [(rules.policy.guarantee(), rules.teams * scores_reserved(rules))]
+    live = rules.policy.guarantee()
+    counts: list[tuple[AnyGuarantee, int]] = [(live, rules.teams * scores_reserved(rules))]
+    if isinstance(live, Guarantee) and delta == 0:  # each team's charge is rounded up by itself
+        counts = [(_pure(live, scores_reserved(rules)), rules.teams)]
     if rules.is_split:
         counts.append((final_guarantee(rules), rules.teams))
     needs = [_sum(kept, count, delta=delta) for kept, count in counts if isinstance(kept, Guarantee)]

@@ -15,10 +15,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     true,
 )
 
 __all__ = [
+    "BEST",
     "COMPETITION",
     "DELETED",
     "FILE",
@@ -130,10 +132,17 @@ TEAM = Table(
     _count("used_today"),
     _binary("state"),
     Column("standing", Text, nullable=False, server_default="active"),
+    Column("best_number", Integer, nullable=True),
+    Column("best_released", Float, nullable=True),
+    _text("best_text", nullable=True),
+    _text("best_time", nullable=True),
     UniqueConstraint("competition", "name"),
 )
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed. Where teams
-share live scores, ``reserved`` is this team's part of them."""
+share live scores, ``reserved`` is this team's part of them. The best of its scores, the first of equal ones, is kept
+up to date with every submission, so that a leaderboard reads no submission."""
+
+BEST = ("best_number", "best_released", "best_text", "best_time")
 
 ORGANIZER = Table(
     "server_organizer",
@@ -190,12 +199,18 @@ SUBMISSION = Table(
     _flag("inspected"),
     _text("sketch", nullable=True),
     Column("answered", Boolean, nullable=False, server_default=true()),
+    Column("improved", Boolean, nullable=False, server_default=false()),
+    Column("competition", Integer, nullable=True),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
     Index("server_submission_digest", "digest"),
+    Index("server_submission_improved", "team", "improved"),
+    Index("server_submission_history", "competition", "time", "number"),
 )
 """``key`` is the id that the team knows; ``digest`` the hash of the predictions, ``sketch`` what tells near copies.
-Where it is not ``answered`` it is kept for the end, and its score is 0 and its text empty."""
+Where it is not ``answered`` it is kept for the end, and its score is 0 and its text empty.
+It ``improved`` where no earlier score of its team was as good. Its ``competition`` is its team's, so that the newest
+scores of all teams are found without looking at the others."""
 
 
 PREDICTION = Table("server_prediction", TABLES, *_to_submission(primary_key=True), _binary("content"))

@@ -26,10 +26,11 @@ from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.server.key import ServerKey
 from tacit.server.records import ScoredSubmission
-from tacit.server.schema import COMPETITION, PREDICTION, SUBMISSION, TEAM
+from tacit.server.schema import BEST, COMPETITION, PREDICTION, SUBMISSION, TEAM
 from tacit.server.settings import ServerSettings
+from tacit.server.uncertainty import ScoreNoise
 
-__all__ = ["Submission", "SubmissionWriter", "score_of", "state_place", "used_on"]
+__all__ = ["Submission", "SubmissionWriter", "is_better", "score_of", "state_place", "used_on"]
 
 _BATCH = 128
 _WAITING = 4096
@@ -159,7 +160,7 @@ class _SubmissionGroup:
         if known is not None:
             if known["digest"] != submission.digest:
                 raise Conflict("this id was used for other predictions; choose another id")
-            return score_of(known, team=team["name"])
+            return score_of(known, team=team["name"], noise=submission.board.noise)
         self._check_open(team)
         if team["standing"] != "active":
             raise Forbidden(f"this team is {team['standing']}; nothing was scored, ask the host")
@@ -192,12 +193,13 @@ class _SubmissionGroup:
         if team["answers"] is not None and team["drawn"] >= team["answers"]:
             return None
         try:
-            return rules.policy.release(submission.measurement, state=team["state"], rng=self._rng)
+            answer = rules.policy.release(submission.measurement, state=team["state"], rng=self._rng)
+            return submission.board.noise.rounded(answer)
         except BudgetExceeded as spent:
             raise BudgetSpent(str(spent)) from None
 
     def _record(
-        self, submission: Submission, team: Mapping[Any, Any], answer: Answer | None, *, charged: bool
+        self, submission: Submission, team: dict[str, Any], answer: Answer | None, *, charged: bool
     ) -> ScoredSubmission:
         row = {
             "team": submission.team,
@@ -211,7 +213,12 @@ class _SubmissionGroup:
             "answered": answer is not None,
             "inspected": False,
             "sketch": None,
+            "competition": team["competition"],
         }
+        lower = submission.board.metric.lower_is_better
+        row["improved"] = answer is not None and is_better(answer.released, team["best_released"], lower=lower)
+        if row["improved"]:
+            team.update({name: row[name.removeprefix("best_")] for name in BEST})
         self._new.append(row)
         self._contents.append(
             {"team": submission.team, "number": team["used"], "content": stored(submission.predictions)}
@@ -219,7 +226,7 @@ class _SubmissionGroup:
         self._known[submission.team, submission.key] = row
         if answer is not None:
             self._remembered.setdefault((team["competition"], submission.digest), row)
-        return score_of(row, team=team["name"])
+        return score_of(row, team=team["name"], noise=submission.board.noise)
 
     def _check_open(self, team: Mapping[Any, Any]) -> None:
         if team["finished"] is not None:
@@ -290,6 +297,7 @@ class _SubmissionGroup:
             "new_day": team["day"],
             "new_used_today": team["used_today"],
             "new_drawn": team["drawn"],
+            **{f"new_{name}": team[name] for name in BEST},
             "new_state": self._key.seal(plain, place=state_place(team["invite"])),
         }
 
@@ -297,13 +305,18 @@ class _SubmissionGroup:
 _UPDATE = (
     update(TEAM)
     .where(TEAM.c.id == bindparam("which"))
-    .values({name: bindparam(f"new_{name}") for name in ("used", "day", "used_today", "drawn", "state")})
+    .values({name: bindparam(f"new_{name}") for name in ("used", "day", "used_today", "drawn", "state", *BEST)})
 )
 
 
 def _is_counted(answer: Answer, team: Mapping[Any, Any]) -> bool:
     """Return whether an answer is one of those that the team's charge, or its part of the live scores, is for."""
     return isinstance(answer.charge, Guarantee) or (team["answers"] is not None and answer.charge is not None)
+
+
+def is_better(released: float, best: float | None, *, lower: bool) -> bool:
+    """Return whether a released score improves on the best one so far."""
+    return best is None or (released < best if lower else released > best)
 
 
 def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int:
@@ -318,8 +331,9 @@ def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int
     return int(connection.execute(made).scalar_one())
 
 
-def score_of(row: Mapping[Any, Any], *, team: str) -> ScoredSubmission:
-    """Return a stored submission as its team sees it."""
+def score_of(row: Mapping[Any, Any], *, team: str, noise: ScoreNoise | None = None) -> ScoredSubmission:
+    """Return a stored submission as its team sees it, with its interval where the noise is given."""
+    interval = noise.interval(row["released"]) if noise is not None and row["answered"] else None
     return ScoredSubmission(
         id=row["key"],
         team=team,
@@ -327,6 +341,7 @@ def score_of(row: Mapping[Any, Any], *, team: str) -> ScoredSubmission:
         time=datetime.fromisoformat(row["time"]),
         released=row["released"] if row["answered"] else None,
         text=row["text"],
+        interval=interval,
     )
 
 

@@ -51,7 +51,12 @@ def create(**given: Any) -> None:  # noqa: ANN401
         made = client.call("POST", "/competitions", body)
     head = f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}"
     rules = (f"  {rule}" for rule in made["rules"])
-    say(made, [head, *rules, f"Next: tacit scores host invite --competition {slug}"], as_json=given["as_json"])
+    cautions = (f"Caution: {caution}" for caution in made["cautions"])
+    say(
+        made,
+        [head, *rules, *cautions, f"Next: tacit scores host invite --competition {slug}"],
+        as_json=given["as_json"],
+    )
 
 
 create.__signature__ = inspect.Signature(PARAMETERS)  # type: ignore[attr-defined]

@@ -120,7 +120,7 @@ def _page(request: Request, slug: str, *, secret: tuple[str, str] | None = None)
         teams=engine.teams(slug),
         organizers=engine.organizers(slug),
         roles=get_args(Role),
-        flags=engine.flags(slug)[:200],
+        flags=engine.flags(slug, most=200),
         spend=engine.spend(slug),
         secret=secret,
         actions=engine.actions(slug)[:200],

@@ -10,23 +10,28 @@ from itertools import accumulate
 
 from tacit.server.records import ScoredSubmission
 
-__all__ = ["draw_history"]
+__all__ = ["TEAMS_DRAWN", "draw_history"]
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 140, 16, 34
-_TEAMS = 8
+TEAMS_DRAWN = 8
+"""Teams whose scores are drawn."""
+
 _NAME = 15
 _POINTS = 400
 
 
 def draw_history(scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -> str:
-    """Draw released scores over time: a dot each, and a line for the best of each team; the better end is up."""
+    """Draw released scores over time: a dot each, and a line for the best of each team; the better end is up.
+
+    The page draws those that improved on their team's earlier ones.
+    """
     if not scores:
         return ""
     best = min if lower_is_better else max
     names = sorted({score.team for score in scores})
     standing = {name: best(score.value for score in scores if score.team == name) for name in names}
-    shown = sorted(names, key=lambda name: standing[name], reverse=not lower_is_better)[:_TEAMS]
+    shown = sorted(names, key=lambda name: standing[name], reverse=not lower_is_better)[:TEAMS_DRAWN]
     frame = _PlotFrame([score for score in scores if score.team in shown], lower_is_better=lower_is_better)
     parts = [frame.axes()]
     places = _spread([frame.y(standing[name]) for name in shown])
@@ -36,7 +41,7 @@ def draw_history(scores: Sequence[ScoredSubmission], *, lower_is_better: bool) -
         label = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
         parts.append(f'<text class="name" x="{_WIDTH - _RIGHT + 10}" y="{place:.1f}">{escape(label)}</text></g>')
     better = "lower" if lower_is_better else "higher"
-    title = f"Released scores over time; {better} is better and drawn higher up. The leaderboard has the numbers."
+    title = f"Each team's best score over time; {better} is better and higher up. The leaderboard has the numbers."
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="plot-title">'
         f'<title id="plot-title">{title}</title>{"".join(parts)}</svg>'

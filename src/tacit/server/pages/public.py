@@ -12,16 +12,18 @@ from tacit.privacy.rounding import format_up
 from tacit.server.cookies import SessionCookie
 from tacit.server.errors import Unauthorized
 from tacit.server.pages.forms import Form, text_of
-from tacit.server.pages.plot import draw_history
+from tacit.server.pages.fresh import answer_once
+from tacit.server.pages.plot import TEAMS_DRAWN, draw_history
 from tacit.server.pages.view import go_to, render
-from tacit.server.pages.visitor import engine_of, session_of, visible
-from tacit.server.records import Host, Organizer, Team
+from tacit.server.pages.visitor import check_visible, engine_of, session_of, visible, visitor
+from tacit.server.records import AnonymousCaller, BoardView, Host, Organizer, Team
 from tacit.server.reservation import final_guarantee, team_guarantee
 
 __all__ = ["add_public_pages"]
 
 _LONGEST = 256
 _WEAK = 7.0
+_PLACES, _STEPS = 100, 400
 
 
 def add_public_pages(routes: APIRouter) -> None:
@@ -39,32 +41,45 @@ def _add_boards(routes: APIRouter) -> None:
         return render(request, "home.html", competitions=shown, now=now)
 
     @routes.get("/c/{slug}")
-    def competition(request: Request, slug: str) -> Response:
-        found = visible(request, slug)
+    def competition(request: Request, slug: str, page: int = 1) -> Response:
         engine = engine_of(request)
-        rules = engine.board(slug).rules
-        return render(
-            request,
-            "competition.html",
-            competition=found,
-            public_fraction=rules.public_fraction,
-            together=rules.together,
-            spent=rules.live == "spent",
-            everybody=team_guarantee(rules, teams=rules.teams),
-            final_guarantee=final_guarantee(rules),
-            final_everybody=final_guarantee(rules, scores=rules.teams),
-            places=engine.leaderboard(slug),
-            final=engine.final(slug),
-            plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
-            open=found.is_open(engine.settings.clock()),
-            odds=_odds(found.guarantee),
-        )
+        view = engine.view(slug, drawn=TEAMS_DRAWN, steps=_STEPS)
+        check_visible(request, view.competition)
+        if not isinstance(visitor(request), AnonymousCaller):  # what they see is not to be left in a browser
+            return _board_page(request, view, page=page)
+        is_open = view.competition.is_open(engine.settings.clock())
+        return answer_once(request, view.version, page, is_open, make=lambda: _board_page(request, view, page=page))
 
     @routes.get("/c/{slug}/features.csv")
     def features(request: Request, slug: str) -> Response:
         found = visible(request, slug)
         headers = {"content-disposition": f'attachment; filename="{found.slug}-features.csv"'}
         return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
+
+
+def _board_page(request: Request, view: BoardView, *, page: int) -> Response:
+    engine, found = engine_of(request), view.competition
+    rules, pages = engine.board(found.slug).rules, max(1, math.ceil(len(view.places) / _PLACES))
+    page = max(1, min(page, pages))
+    return render(
+        request,
+        "competition.html",
+        competition=found,
+        public_fraction=rules.public_fraction,
+        together=rules.together,
+        spent=rules.live == "spent",
+        everybody=team_guarantee(rules, teams=rules.teams),
+        final_guarantee=final_guarantee(rules),
+        final_everybody=final_guarantee(rules, scores=rules.teams),
+        places=view.places[_PLACES * (page - 1) : _PLACES * page],
+        page=page,
+        pages=pages,
+        final=view.final,
+        certain=any(place.ahead is not None for place in view.final),
+        plot=draw_history(view.progress, lower_is_better=found.lower_is_better),
+        open=found.is_open(engine.settings.clock()),
+        odds=_odds(found.guarantee),
+    )
 
 
 def _add_joining(routes: APIRouter) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +17,8 @@ from tacit.server.pages.visitor import engine_of, team_of
 from tacit.server.records import Team
 
 __all__ = ["add_team_pages"]
+
+_SHOWN = 100
 
 
 def add_team_pages(routes: APIRouter) -> None:
@@ -43,17 +46,22 @@ def add_team_pages(routes: APIRouter) -> None:
 
 def _team_page(request: Request, team: Team, *, error: str | None = None, status: int = 200) -> Response:
     engine = engine_of(request)
-    scores = engine.own_scores(team)
+    competition, remaining = engine.competition(team.competition), engine.remaining(team)
+    made = competition.submissions - (remaining.total or 0)
+    pages = max(1, math.ceil(made / _SHOWN))
+    page = min(max(1, int(text) if (text := request.query_params.get("page", "1")).isdecimal() else 1), pages)
+    scores = engine.own_scores(team, most=_SHOWN, skip=_SHOWN * (page - 1))
     number = request.query_params.get("score", "")
     fresh = next((score for score in scores if str(score.number) == number), None)
-    competition = engine.competition(team.competition)
     return render(
         request,
         "team.html",
         status=status,
         competition=competition,
         scores=scores[::-1],
-        remaining=engine.remaining(team),
+        remaining=remaining,
+        page=page,
+        pages=pages,
         fresh=fresh if error is None else None,
         error=error,
         open=competition.is_open(engine.settings.clock()),

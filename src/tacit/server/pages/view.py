@@ -19,7 +19,7 @@ from tacit.privacy.rounding import format_up
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import csrf_for, remember_visitor
 from tacit.server.pages.visitor import visitor
-from tacit.server.records import Host, Organizer, Team, may_run
+from tacit.server.records import FinalPlace, Host, LeaderboardPlace, Organizer, ScoredSubmission, Team, may_run
 
 __all__ = ["Page", "PageRoute", "go_to", "render"]
 
@@ -31,6 +31,7 @@ def _environment() -> Environment:
     made.filters["percent"] = lambda share: f"{100 * share:.1f}%"
     made.filters["moment"] = _moment
     made.filters["number"] = lambda value: f"{value:,}"
+    made.filters |= {"place": _place, "within": _within, "chance": _chance}
     made.filters |= {"up": format_up, "down": format_down}  # what was spent is never shown too small
     return made
 
@@ -38,6 +39,27 @@ def _environment() -> Environment:
 def _moment(time: datetime | None) -> str:
     return "" if time is None else time.strftime("%d %b %Y, %H:%M UTC")
 
+
+def _place(place: LeaderboardPlace | FinalPlace) -> str:
+    """Return a place, or the group of places that tied teams share."""
+    return f"{place.rank}" if place.rank == place.last else f"{place.rank} to {place.last}"
+
+
+def _within(score: ScoredSubmission | LeaderboardPlace | FinalPlace) -> str:
+    """Return a score's interval in brackets, with the digits of the score; nothing where these tell as much."""
+    if score.interval is None or not score.text:
+        return ""
+    digits = len(score.text.partition(".")[2])
+    low, high = (f"{end:.{digits}f}" for end in score.interval)
+    narrow = score.interval[1] - score.interval[0] < 1.5 * 10.0**-digits  # the digits say as much
+    return "" if narrow or digits > _DIGITS else f" [{low}, {high}]"
+
+
+def _chance(share: float | None) -> str:
+    return "" if share is None else "over 99.9%" if share > 0.999 else f"{100 * share:.1f}%"
+
+
+_DIGITS = 6
 
 _ENVIRONMENT = _environment()
 

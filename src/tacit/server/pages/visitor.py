@@ -19,7 +19,7 @@ from tacit.server.records import (
     may_see,
 )
 
-__all__ = ["engine_of", "host_of", "runner_of", "session_of", "team_of", "visible", "visitor"]
+__all__ = ["check_visible", "engine_of", "host_of", "runner_of", "session_of", "team_of", "visible", "visitor"]
 
 
 def engine_of(request: Request) -> ScoringEngine:
@@ -70,6 +70,11 @@ def team_of(request: Request, slug: str) -> Team:
 def visible(request: Request, slug: str) -> Competition:
     """Return a competition whose scores the visitor may see, or raise."""
     found = engine_of(request).competition(slug)
-    if may_see(visitor(request), found):
-        return found
-    raise Unauthorized("only the teams of this competition and the host may see it; sign in with your token")
+    check_visible(request, found)
+    return found
+
+
+def check_visible(request: Request, competition: Competition) -> None:
+    """Raise unless the visitor may see a competition's scores."""
+    if not may_see(visitor(request), competition):
+        raise Unauthorized("only the teams of this competition and the host may see it; sign in with your token")
