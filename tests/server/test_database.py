@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 
+import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -59,6 +60,7 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
     rules = rules_of(metric=Accuracy(), policy=Thresholdout(epsilon=0.3), per_day=None, public_fraction=1.0)
     make(engine, rules=rules)
     team = join(engine).team
+    first = engine.submit(team, np.zeros(40)).result()
     nested = {
         "metric": {"metric": "accuracy", "classes": 2},
         "policy": {"policy": "thresholdout", "epsilon": 0.3, "threshold": 0.02, "refreshes": 10},
@@ -73,6 +75,12 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
         connection.execute(text("DROP TABLE server_session"))
         connection.execute(text("ALTER TABLE server_competition DROP COLUMN answers"))
         connection.execute(text("ALTER TABLE server_submission DROP COLUMN answered"))
+        for index in ("improved", "history"):
+            connection.execute(text(f"DROP INDEX server_submission_{index}"))
+        for column in ("improved", "competition"):
+            connection.execute(text(f"ALTER TABLE server_submission DROP COLUMN {column}"))
+        for column in ("number", "released", "text", "time"):
+            connection.execute(text(f"ALTER TABLE server_team DROP COLUMN best_{column}"))
         connection.execute(text("ALTER TABLE server_team DROP COLUMN standing"))
         connection.execute(text("ALTER TABLE server_competition DROP COLUMN archived"))
         for table in ("organizer", "trail", "deleted"):
@@ -81,7 +89,9 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
     engine.close()
     again = ScoringEngine.open(engine.settings)
     assert again.board("coins").rules == rules
-    assert again.remaining(team).total == 100
+    assert again.remaining(team).total == 99
+    assert [place.text for place in again.leaderboard("coins")] == [first.text]
+    assert [one.number for one in again.history("coins")] == [1]
     assert again.visitor(again.sign_in(team)) == team
     organizer, token = again.desk.add_organizer("coins", name="Ada", role="viewer")
     assert again.identify(token) == again.visitor(again.sign_in(organizer)) == organizer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -84,9 +85,8 @@ def _worth(metric: Metric) -> float:
     if not metric.additive:
         return (high - low) / 2
     labels = np.arange(metric.classes) if metric.classes else np.array(metric.label_range)
+    guess: Any = np.full(len(labels), 0.0 if metric.reads_classes else labels.mean())
     if metric.columns > 1:
         guess = np.full((len(labels), metric.columns), 1 / metric.columns)
-    else:
-        guess = np.full(len(labels), 0.0 if metric.reads_classes else labels.mean())
     mean = float(metric.measure(labels, guess).terms.mean())
     return mean - low if metric.lower_is_better else high - mean

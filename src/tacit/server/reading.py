@@ -135,7 +135,8 @@ class CompetitionReader:
         with self._database.reading() as connection:
             competition = find(connection, slug)
             shown = (SUBMISSION.c.competition == competition["id"], SUBMISSION.c.answered, standings.RANKED)
-            return standings.scores(connection, *shown, most=most, skip=skip)
+            noise = self.board(slug).noise
+            return standings.scores(connection, *shown, most=most, skip=skip, noise=noise)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
         """Return the teams, first joined first."""
@@ -209,8 +210,10 @@ class CompetitionReader:
 
     def _fill_best(self) -> None:
         """Find the best scores of a database that an earlier server wrote."""
-        with self._database.writing() as connection:
-            for row in connection.execute(select(COMPETITION)).mappings().all():
+        with self._database.reading() as connection:
+            rows = connection.execute(standings.WITHOUT_BEST).mappings().all()
+        for row in rows:
+            with self._database.writing() as connection:
                 lower = self._rules(row).plan.metric.lower_is_better
                 standings.fill_best(connection, row["id"], lower=lower)
 

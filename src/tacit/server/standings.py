@@ -11,12 +11,13 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, upda
 
 from tacit.server.board import CompetitionBoard
 from tacit.server.records import FinalPlace, LeaderboardPlace, ScoredSubmission, SubmissionFlag
-from tacit.server.schema import BEST, FINAL, FLAG, SUBMISSION, TEAM, TRAIL
+from tacit.server.schema import BEST, COMPETITION, FINAL, FLAG, SUBMISSION, TEAM, TRAIL
 from tacit.server.submission import is_better, score_of
 from tacit.server.uncertainty import ScoreNoise, places
 
 __all__ = [
     "RANKED",
+    "WITHOUT_BEST",
     "best_scores",
     "fill_best",
     "final",
@@ -30,6 +31,16 @@ __all__ = [
 
 RANKED = TEAM.c.standing.in_(("active", "frozen"))
 """Teams that are ranked and shown."""
+
+
+WITHOUT_BEST = select(COMPETITION).where(
+    COMPETITION.c.id.in_(
+        select(TEAM.c.competition)
+        .join(SUBMISSION, SUBMISSION.c.team == TEAM.c.id)
+        .where(TEAM.c.best_number.is_(None), TEAM.c.used > 0, SUBMISSION.c.answered)
+    )
+)
+"""Competitions of which an earlier server stored no best scores."""
 
 
 def scores(
