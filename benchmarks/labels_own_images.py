@@ -5,19 +5,18 @@
     python -m benchmarks.labels_own_images --merge FILE          # adds points from elsewhere to the results
 
 The representation is made where FILE does not have it yet, and is the same for every epsilon; ``--epsilon inf`` trains
-on the true labels. The accuracy is that of the last epoch on the test images, which nothing else looks at. How many
-targets have their true class is noted for the reader; nothing in a run depends on it. It runs where most of tacit's
-dependencies are missing.
+on the true labels. ``--seconds`` and ``--representation-seconds`` train for as long as that. The accuracy is that of
+the last epoch on the test images, which nothing else looks at. How many targets have their true class is noted for the
+reader; nothing in a run depends on it. The labels of ``--held`` images are released and not trained on: their
+likelihood is what settings may be chosen by. It runs where most of tacit's dependencies are missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import math
 import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,11 @@ from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.representation import PatchRepresentation
 from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, LabelEvidence
 from tacit.labels.learners.images.training import VotedTraining
-from tacit.labels.learners.images.votes import choose_neighbors, nearest_rows, vote
+from tacit.labels.learners.images.votes import choose_neighbors
 
 OUT = Path(__file__).parent / "results" / "labels_own_images.json"
 TELL_SECONDS = 10.0
-BEGUN = time.perf_counter()
+RESTARTS = 2  # of a training that diverges
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -48,6 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")
+    torch._dynamo.config.suppress_errors = True  # what does not compile runs as it is
     made_up = options.data is None
     seen = pictures.made_up(rows=options.made_up) if made_up else pictures.load(options.data, name=options.set)
     images, test = (
@@ -56,9 +56,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     torch.manual_seed(options.seed)
     learned = _represent(options, images)
+    if options.epsilon is None:
+        return
     point = _measure(options, seen, images, test, learned)
     name = f"{options.set}|{options.epsilon:g}|{options.seed}"
-    point |= {"representation": learned["told"], "command": _command(options, epochs=point["settings"]["epochs"])}
+    point |= {"representation": learned["told"], "command": _command(options)}
     _write(options.out, {name: point})
     print(f"{name}: {point['accuracy']:.4f} in {point['seconds']} s", flush=True)
 
@@ -68,15 +70,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="where the parts are; default: made-up images")
     parser.add_argument("--set", default="cifar10", choices=("cifar10", "cifar100"))
     parser.add_argument("--made-up", type=int, default=600, help="how many, without --data")
-    parser.add_argument("--epsilon", type=float, default=1.0, help="inf: the true labels")
+    parser.add_argument("--epsilon", type=float, help="inf: the true labels; default: the representation, no more")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--representation", type=Path, help="where it is kept")
     parser.add_argument("--representation-epochs", type=float, default=PatchRepresentation().epochs)
     parser.add_argument("--epochs", type=float, default=VotedTraining().epochs)
-    parser.add_argument("--seconds", type=float, help="as many epochs as fit, by the time of the first steps")
-    parser.add_argument("--until", type=float, help="as --seconds, all together since the start of the process")
-    parser.add_argument("--pace", type=Path, help="with --seconds or --until: where the time of a step is kept")
-    parser.add_argument("--checkpoint", type=Path, help="goes on where it stopped; name the same --epochs")
+    parser.add_argument("--representation-seconds", type=float, help="as many epochs as fit")
+    parser.add_argument("--seconds", type=float, help="as many epochs as fit")
+    parser.add_argument("--rate", type=float, default=VotedTraining().rate)
+    parser.add_argument("--held", type=int, default=0, help="images whose released labels are not trained on")
+    parser.add_argument("--checkpoint", type=Path, help="goes on where it stopped; name the same settings")
+    parser.add_argument("--weights", type=Path, help="where the trained network is kept, in half precision")
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--quick", action="store_true", help="small networks and batches")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -90,17 +94,16 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _represent(options: argparse.Namespace, images: Tensor) -> dict[str, Any]:
     """Return the body's weights and what it makes of each image, and how that was learned."""
-    how = PatchRepresentation(epochs=options.representation_epochs)
+    how = PatchRepresentation(epochs=options.representation_epochs, seconds=options.representation_seconds)
     if options.quick:
         how = replace(how, patches=4, images=32, hidden=64, outputs=32, patches_read=2)
     body = ResidualNetwork(images.shape[1], width=options.width).to(options.device)
     first = how.reader(body)
     if not options.representation.exists():
-        begun = time.perf_counter()
-        how.train(images, first, progress=_teller("representation", how.images * how.patches))
-        told = {"settings": asdict(how), "seed": options.seed, "seconds": _since(begun)}
-        halves = {name: one.half() if one.is_floating_point() else one for name, one in first.state_dict().items()}
-        torch.save({"network": halves, "told": told}, options.representation)
+        begun, teller = time.perf_counter(), _Teller("representation", how.images * how.patches)
+        how.train(images, first, progress=teller)
+        told = {"settings": asdict(how), "seed": options.seed, "seconds": _since(begun), "steps": teller.steps}
+        torch.save({"network": _halved(first), "told": told}, options.representation)
     torch.manual_seed(options.seed)  # a representation that was there gives the same point
     kept = torch.load(options.representation, map_location=options.device)
     first.load_state_dict(kept["network"])
@@ -110,47 +113,95 @@ def _represent(options: argparse.Namespace, images: Tensor) -> dict[str, Any]:
 def _measure(
     options: argparse.Namespace, seen: pictures.Pictures, images: Tensor, test: Tensor, learned: dict[str, Any]
 ) -> dict[str, Any]:
-    evidence = _release(options, seen).to(images.device)
-    features = learned["features"]
-    training = VotedTraining(epochs=options.epochs)
+    released, features = _release(options, seen).to(images.device), learned["features"]
+    held = torch.randperm(len(images), generator=torch.Generator().manual_seed(options.seed))[: options.held]
+    held = held.to(images.device)
+    evidence = replace(released, outputs=released.outputs.index_fill(0, held, -1))
+    training = VotedTraining(epochs=options.epochs, seconds=options.seconds, rate=options.rate)
     if options.quick:
         training = replace(training, batch_size=16, renewals=6)
     training = replace(training, neighbors=choose_neighbors(features, evidence.outputs, evidence.transition))
-    body = ResidualNetwork(images.shape[1], width=options.width).to(images.device)
-    body.load_state_dict(learned["body"])
-    network = ImageNetwork(body, seen.classes).to(images.device)
-    truth = torch.from_numpy(seen.labels).to(images.device)
-    if options.seconds is not None or options.until is not None:
-        pace = _pace(options.pace, training, images, network, evidence, features)
-        seconds = options.seconds if options.until is None else options.until - _since(BEGUN)
-        training = replace(training, epochs=_epochs_in(seconds, training, len(images), pace))
     print(training, flush=True)
+    truth = torch.from_numpy(seen.labels).to(images.device)
+    watch = _Watch(truth, evidence, vote_weight=training.vote_weight)
+    teller = _Teller("training", training.batch_size)
     checkpoint = TrainingCheckpoint(options.checkpoint, identity=identify(evidence.outputs, str(training)))
-    notes: list[dict[str, float]] = []
-    begun = time.perf_counter()
-
-    def note(targets: AgreedTargets, opinions: ClassOpinions) -> None:
-        right = opinions.posterior(vote_weight=training.vote_weight).argmax(dim=1) == truth
-        notes.append({
-            "seconds": _since(begun),
-            "targets": round(len(targets.rows) / len(truth), 4),
-            "targets_right": _share(targets.classes == truth[targets.rows]),
-            "votes_right": _share(opinions.votes.argmax(dim=1) == truth),
-            "posterior_right": _share(right),
-        })  # fmt: skip
-        print(notes[-1], flush=True)
-
-    progress = _teller("training", training.batch_size)
-    average = training.train(images, network, evidence, features, progress=progress, watch=note, checkpoint=checkpoint)
+    while True:
+        try:
+            body = ResidualNetwork(images.shape[1], width=options.width).to(images.device)
+            body.load_state_dict(learned["body"])
+            network = ImageNetwork(body, seen.classes).to(images.device)
+            average = training.train(
+                images, network, evidence, features, progress=teller, watch=watch, checkpoint=checkpoint
+            )
+            break
+        except Diverged:
+            watch.restarts += 1
+            left = None if training.seconds is None else training.seconds - watch.seconds
+            training = replace(training, rate=training.rate / 3, seconds=left)
+            print(f"diverged; again at rate {training.rate:g}", flush=True)
+    if options.weights:
+        torch.save(_halved(average), options.weights)
     _, probabilities = read_images(average, test)
     right = probabilities.argmax(dim=1).cpu().numpy() == seen.test_labels
     return {
         "epsilon": options.epsilon, "seed": options.seed, "accuracy": round(float(right.mean()), 4),
-        "seconds": _since(begun), "released_right": _share(evidence.outputs == truth),
-        "settings": asdict(training), "renewals": notes, "date": time.strftime("%Y-%m-%d"),
+        "seconds": watch.seconds, "steps": teller.steps, "released_right": _share(released.outputs == truth),
+        "held_likelihood": _likelihood(average, images[held], replace(released, outputs=released.outputs[held])),
+        "passes": _passes(training, teller.steps, len(images)), "settings": asdict(training), "renewals": watch.notes,
+        "date": time.strftime("%Y-%m-%d"),
         "machine": torch.cuda.get_device_name() if options.device == "cuda" else "a processor",
         "torch": torch.__version__,
     }  # fmt: skip
+
+
+class Diverged(Exception):
+    """The neighbors in a network's features know less of released labels than half of what they knew at first."""
+
+
+class _Watch:
+    """Notes at each renewal what is right, for the reader, and stops a training that diverges, by released labels."""
+
+    def __init__(self, truth: Tensor, evidence: LabelEvidence, *, vote_weight: float) -> None:
+        self._outputs, self._transition, self._truth = evidence.outputs, evidence.transition, truth
+        self._known, self._vote_weight = torch.where(evidence.outputs >= 0)[0], vote_weight
+        self._begun, self.notes, self.restarts = time.perf_counter(), list[dict[str, Any]](), 0
+
+    @property
+    def seconds(self) -> float:
+        return _since(self._begun)
+
+    def __call__(self, targets: AgreedTargets, opinions: ClassOpinions) -> None:
+        right = opinions.posterior(vote_weight=self._vote_weight).argmax(dim=1) == self._truth
+        votes = opinions.votes @ self._transition
+        gain = float(votes[self._known, self._outputs[self._known]].log().mean()) + math.log(votes.shape[1])
+        self.notes.append({
+            "seconds": self.seconds,
+            "targets": round(len(targets.rows) / len(self._truth), 4),
+            "targets_right": _share(targets.classes == self._truth[targets.rows]),
+            "votes_right": _share(opinions.votes.argmax(dim=1) == self._truth),
+            "posterior_right": _share(right),
+            "votes_gain": round(gain, 5),
+        })  # fmt: skip
+        print(self.notes[-1], flush=True)
+        first = self.notes[0]["votes_gain"]
+        if self.restarts < RESTARTS and first > 0 and not gain > first / 2:
+            raise Diverged
+
+
+def _likelihood(network: ImageNetwork, images: Tensor, released: LabelEvidence) -> float | None:
+    """Return the mean log likelihood of released labels that were not trained on."""
+    if not len(images):
+        return None
+    _, probabilities = read_images(network, images)
+    fits = (probabilities @ released.transition).gather(1, released.outputs[:, None])
+    return round(float(fits.log().mean()), 5)
+
+
+def _passes(training: VotedTraining, steps: int, images: int) -> int:
+    """Return how many images the network saw, mixed ones once, with the average's views and the renewals."""
+    size = min(training.batch_size, images)
+    return steps * (size + 2 * max(2, size // 4)) + training.renewals * 2 * images
 
 
 def _release(options: argparse.Namespace, seen: pictures.Pictures) -> LabelEvidence:
@@ -165,44 +216,8 @@ def _release(options: argparse.Namespace, seen: pictures.Pictures) -> LabelEvide
     )
 
 
-def _pace(
-    kept: Path | None,
-    training: VotedTraining,
-    images: Tensor,
-    network: ImageNetwork,
-    evidence: LabelEvidence,
-    features: Tensor,
-) -> dict[str, float]:
-    """Return the seconds of a step and of a renewal, on a copy, or as they were kept."""
-    if kept is not None and kept.exists():
-        known: dict[str, float] = json.loads(kept.read_text())
-        return known
-    counted = 60
-    times = []
-
-    def clock(done: int, steps: int) -> None:
-        if done in (steps - counted, steps):
-            if images.is_cuda:
-                torch.cuda.synchronize()
-            times.append(time.perf_counter())
-
-    trial = replace(training, renewals=1, epochs=2 * counted * training.batch_size / len(images))
-    begun = time.perf_counter()
-    learned = trial.train(images, copy.deepcopy(network), evidence, features, progress=clock)
-    asked = time.perf_counter()
-    read, _ = read_images(learned, images)
-    near = nearest_rows(read, count=training.neighbors or 1)
-    vote(near, evidence.outputs, evidence.transition).sum().item()
-    pace = {"step": (times[1] - times[0]) / counted, "renewal": time.perf_counter() - asked}
-    print(f"a trial of {asked - begun:.0f} s: {pace}", flush=True)
-    if kept is not None:
-        kept.write_text(json.dumps(pace))
-    return pace
-
-
-def _epochs_in(seconds: float, training: VotedTraining, images: int, pace: dict[str, float]) -> float:
-    spent = seconds - (training.renewals + 1) * pace["renewal"]
-    return round(0.98 * spent / pace["step"] * training.batch_size / images, 1)
+def _halved(network: torch.nn.Module) -> dict[str, Tensor]:
+    return {name: one.half() if one.is_floating_point() else one for name, one in network.state_dict().items()}
 
 
 def _points(path: Path) -> dict[str, dict[str, Any]]:
@@ -214,26 +229,32 @@ def _write(path: Path, points: dict[str, dict[str, Any]]) -> None:
     path.write_text(json.dumps({"points": _points(path) | points}, indent=1) + "\n", encoding="utf-8")
 
 
-def _command(options: argparse.Namespace, *, epochs: float) -> str:
+def _command(options: argparse.Namespace) -> str:
     """Return the call, with names for folders and files."""
+    represented = f"epochs {options.representation_epochs:g}"
+    if options.representation_seconds is not None:
+        represented = f"seconds {options.representation_seconds:g}"
+    trained = f"epochs {options.epochs:g}" if options.seconds is None else f"seconds {options.seconds:g}"
     return (
         "python -m benchmarks.labels_own_images --data DIR --representation FILE --out FILE "
-        f"--set {options.set} --representation-epochs {options.representation_epochs:g} "
-        f"--epsilon {options.epsilon:g} --seed {options.seed} --epochs {epochs:g}"
+        f"--set {options.set} --representation-{represented} "
+        f"--epsilon {options.epsilon:g} --seed {options.seed} --{trained} --held {options.held}"
     )
 
 
-def _teller(stage: str, each: int) -> Callable[[int, int], None]:
-    """Return what prints the steps done, and how many images a second, now and then."""
-    told = [time.perf_counter(), 0.0]
+class _Teller:
+    """Prints the steps done, and how many images a second, now and then."""
 
-    def tell(done: int, steps: int) -> None:
-        now = time.perf_counter()
-        if now - told[0] > TELL_SECONDS or done == steps:
-            print(f"{stage} {done}/{steps}: {each * (done - told[1]) / (now - told[0]):,.0f} per second", flush=True)
-            told[:] = [now, done]
+    def __init__(self, stage: str, each: int) -> None:
+        self._stage, self._each, self._told, self.steps = stage, each, time.perf_counter(), 0
+        self._before = 0
 
-    return tell
+    def __call__(self, done: int, steps: int) -> None:
+        now, self.steps = time.perf_counter(), done
+        if now - self._told > TELL_SECONDS or done == steps:
+            pace = self._each * (done - self._before) / (now - self._told)
+            print(f"{self._stage} {done}/{steps}: {pace:,.0f} per second", flush=True)
+            self._told, self._before = now, done
 
 
 def _since(begun: float) -> float:

@@ -29,12 +29,28 @@ def test_it_measures_and_keeps_every_epsilon(tmp_path, capsys):
     assert points["cifar10|1|0"]["representation"] == points["cifar10|inf|0"]["representation"], "learned once"
 
 
-def test_it_trains_for_as_long_as_it_may(tmp_path, capsys):
+def test_it_trains_for_as_long_as_it_may_and_starts_again_where_it_diverges(tmp_path, capsys, monkeypatch):
     files = ["--representation", str(tmp_path / "kept.pt"), "--out", str(tmp_path / "out.json"), "--device", "cpu"]
-    small = ["--made-up", "40", "--quick", "--width", "1", "--representation-epochs", "1", "--seconds", "2"]
-    for _ in range(2):
-        benchmark.main([*files, *small, "--pace", str(tmp_path / "pace.json")])
-    assert capsys.readouterr().out.count("a trial of") == 1
+    small = ["--made-up", "40", "--quick", "--width", "1", "--representation-seconds", "0.5"]
+    benchmark.main([*files, *small])
+    assert not (tmp_path / "out.json").exists(), "the representation, no more"
+    told, watch = [], benchmark._Watch.__call__
+
+    def diverging(self, targets, opinions):
+        told.append(targets)
+        watch(self, targets, opinions)
+        if len(told) == 1:
+            raise benchmark.Diverged
+
+    monkeypatch.setattr(benchmark._Watch, "__call__", diverging)
+    benchmark.main(
+        [*files, *small, "--seconds", "1", "--epsilon", "3", "--held", "5", "--weights", str(tmp_path / "w")]
+    )
+    assert "diverged; again at rate 0.1" in capsys.readouterr().out
+    (point,) = json.loads((tmp_path / "out.json").read_text())["points"].values()
+    assert point["settings"]["rate"] == pytest.approx(0.1)
+    assert point["held_likelihood"] < 0
+    assert (tmp_path / "w").exists()
 
 
 def test_points_from_elsewhere_join_the_results(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from tacit.labels import Plan, protect  # noqa: E402
 from tacit.labels.learners.images import ImageClassifier, PatchRepresentation, VotedTraining  # noqa: E402
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint  # noqa: E402
 from tacit.labels.learners.images.learner import LearningSchedule  # noqa: E402
+from tacit.labels.learners.images.length import TrainingLength  # noqa: E402
 from tacit.labels.learners.images.network import ResidualNetwork  # noqa: E402
 from tacit.labels.learners.images.optimizer import LayerwiseSgd  # noqa: E402
 from tacit.labels.learners.images.targets import ClassOpinions, choose_targets  # noqa: E402
@@ -203,13 +204,27 @@ def test_filters_of_another_size_tell_the_same():
 
 
 def test_the_schedule_is_the_same_for_any_length():
+    schedule = LearningSchedule(rate=0.3, forgetting=1.5, memory=0.03, unmixed=0.15)
+    rates = np.array([schedule.rate_at(share) for share in np.linspace(0, 1, 1001)])
+    assert rates.max() == pytest.approx(0.3, rel=0.01)
     for steps in (3_000, 30_000):
-        schedule = LearningSchedule(steps=steps, rate=0.3, forgetting=1.5, memory=0.03, unmixed=0.15)
-        rates = np.array([schedule.rate_at(step) for step in range(steps)])
-        assert rates.sum() * schedule.decay == pytest.approx(1.5, rel=0.03)
-        assert rates.max() == pytest.approx(0.3, rel=0.01)
-        assert schedule.mixing_at(steps // 2, 0.4) == 0.6
-        assert schedule.mixing_at(steps - 1, 0.4) > 0.99
+        assert rates.mean() * steps * schedule.decay(steps) == pytest.approx(1.5, rel=0.03)
+    assert schedule.mixing_at(0.5, 0.4) == 0.6
+    assert schedule.mixing_at(0.9999, 0.4) > 0.99
+
+
+def test_a_training_takes_the_time_that_it_is_given(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("tacit.labels.learners.images.length.time.monotonic", lambda: now[0])
+    length, step, totals = TrainingLength(steps=5, seconds=60.0, device=torch.device("cpu")), 0, []
+    while step < length.at(step):
+        now[0] += 20.0 if step == 0 else 0.01 if step < 1_000 else 0.02  # compile, run, and run beside another job
+        step += 1
+        totals.append(length.at(step))
+    assert now[0] == pytest.approx(60, rel=0.01)
+    assert totals[100] == pytest.approx(4_000, rel=0.02)
+    assert step == pytest.approx(2_500, rel=0.02)
+    assert TrainingLength(steps=5, seconds=None, device=torch.device("cpu")).at(1_000) == 5
 
 
 def test_the_likelihood_of_released_labels_chooses_how_many_vote():

@@ -24,12 +24,10 @@ _LARGEST_DECAY = 5e-3  # of a step at the rate 1: a training of a few steps woul
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningSchedule:
-    """What changes from step to step, in shares of the whole training, so that its length is free.
+    """What changes from step to step, by the share of the training that is done, so that its length is free.
 
     Parameters
     ----------
-    steps
-        Of the training.
     rate
         Of Nesterov's SGD with momentum 0.9 at its height, from which it falls along half a cosine.
     forgetting
@@ -40,34 +38,30 @@ class LearningSchedule:
         The last share of the training, over which mixing fades.
     """
 
-    steps: int
     rate: float
     forgetting: float
     memory: float
     unmixed: float
 
-    @property
-    def decay(self) -> float:
-        """Weight decay."""
-        return min(_LARGEST_DECAY, 2 * self.forgetting / (self.rate * self.steps))
+    def decay(self, steps: int) -> float:
+        """Weight decay in a training of so many steps."""
+        return min(_LARGEST_DECAY, 2 * self.forgetting / (self.rate * steps))
 
-    def rate_at(self, step: int) -> float:
+    def rate_at(self, share: float) -> float:
         """The rate of a step."""
-        share = step / self.steps
         return self.rate * min(1.0, share / 0.02 + 0.05) * (1.01 + 0.98 * math.cos(math.pi * share)) / 2
 
-    def mixing_at(self, step: int, drawn: float) -> float:
+    def mixing_at(self, share: float, drawn: float) -> float:
         """The larger share of two images that are mixed."""
-        left = 1 - step / self.steps
-        return 1 - min(drawn, 1 - drawn) * min(1.0, left / self.unmixed if self.unmixed else 1.0)
+        return 1 - min(drawn, 1 - drawn) * min(1.0, (1 - share) / self.unmixed if self.unmixed else 1.0)
 
-    def following_at(self, step: int) -> float:
+    def following_at(self, share: float) -> float:
         """The weight of what the averaged network is sure of, which knows little at the beginning."""
-        return min(1.0, max(0.0, 10 * step / self.steps - 0.5))
+        return min(1.0, max(0.0, 10 * share - 0.5))
 
-    def keep_at(self, step: int) -> float:
+    def keep_at(self, step: int, *, steps: int) -> float:
         """The weight of the average so far against the network's."""
-        return min(1 - 1 / max(2.0, self.memory * self.steps), (step + 1) / (step + 20))
+        return min(1 - 1 / max(2.0, self.memory * steps), (step + 1) / (step + 20))
 
 
 class ImageLearner:
@@ -96,7 +90,7 @@ class ImageLearner:
         self._strong, self._weak = compiled(strong_views, device), compiled(weak_views, device)
         decays = [one for one in network.parameters() if one.ndim > 1]
         others = [one for one in network.parameters() if one.ndim <= 1]
-        groups = [{"params": decays, "weight_decay": schedule.decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [{"params": decays}, {"params": others}]  # the others never decay
         self._optimizer = torch.optim.SGD(groups, lr=schedule.rate, momentum=0.9, nesterov=True)
 
     @property
@@ -114,18 +108,18 @@ class ImageLearner:
         self.average.load_state_dict(state["average"])
         self._optimizer.load_state_dict(state["optimizer"])
 
-    def step(self, targets: AgreedTargets, opinions: ClassOpinions, step: int, *, drawn: float) -> None:
-        """Take a step, and let the average follow."""
+    def step(self, targets: AgreedTargets, opinions: ClassOpinions, step: int, *, steps: int, drawn: float) -> None:
+        """Take one of so many steps, and let the average follow."""
+        schedule, share = self.schedule, step / steps
         for group in self._optimizer.param_groups:
-            group["lr"] = self.schedule.rate_at(step)
+            group["lr"] = schedule.rate_at(share)
+        self._optimizer.param_groups[0]["weight_decay"] = schedule.decay(steps)
         self.network.train()
-        loss = self._loss(
-            targets, opinions, self.schedule.mixing_at(step, drawn), following=self.schedule.following_at(step)
-        )
+        loss = self._loss(targets, opinions, schedule.mixing_at(share, drawn), following=schedule.following_at(share))
         self._optimizer.zero_grad(set_to_none=True)
         torch.autograd.backward(loss)
         self._optimizer.step()
-        self._follow(self.schedule.keep_at(step))
+        self._follow(schedule.keep_at(step, steps=steps))
 
     def _loss(self, targets: AgreedTargets, opinions: ClassOpinions, mixing: float, *, following: float) -> Tensor:
         """The loss of mixed targets, and of any images that should be what their weak views are."""

@@ -52,6 +52,7 @@ class ResidualNetwork(nn.Module):
         self.layers = nn.Sequential(
             nn.Conv2d(channels, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(), *blocks
         )
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     @torch.no_grad()
     def rescale_filters(self) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint
+from tacit.labels.learners.images.length import TrainingLength
 from tacit.labels.learners.images.network import ResidualNetwork, projector
 from tacit.labels.learners.images.optimizer import LayerwiseSgd
 from tacit.labels.learners.images.reading import compiled, laid_out
@@ -33,6 +34,8 @@ class PatchRepresentation:
     ----------
     epochs
         Passes over the images.
+    seconds
+        Instead of ``epochs``: as many as fit this time, compiling included.
     patches
         Of an image, in each pass.
     images
@@ -50,6 +53,7 @@ class PatchRepresentation:
     """
 
     epochs: float = 20.0
+    seconds: float | None = None
     patches: int = 20
     images: int = 128
     rate: float = 0.3
@@ -87,16 +91,17 @@ class PatchRepresentation:
         device = images.device
         whole = nn.Sequential(first, projector(self.hidden, hidden=self.hidden, outputs=self.outputs)).to(device)
         count = min(self.images, len(images))
-        steps = max(1, round(self.epochs * len(images) / count))
         optimizer = LayerwiseSgd(list(whole.parameters()))
         call, view = compiled(whole, device), compiled(patch_views, device)
         whole.train()
-        begin = 0
+        step, spent = 0, 0.0
         if checkpoint is not None and (state := checkpoint.found("representation", device=device)) is not None:
-            begin = state["step"]
+            step, spent = state["step"], state["spent"]
             whole.load_state_dict(state["network"])
             optimizer.load(state["speeds"])
-        for step in range(begin, steps):
+        planned = max(1, round(self.epochs * len(images) / count))
+        length = TrainingLength(steps=planned, seconds=self.seconds, device=device, spent=spent)
+        while step < (steps := length.at(step)):
             rows = torch.randint(len(images), (count,), device=device).repeat(self.patches)
             seen = laid_out(view(images[rows], side=self.side(images)))
             with bfloat16(device):
@@ -104,9 +109,12 @@ class PatchRepresentation:
             loss = _spread_loss(functional.normalize(outputs.float(), dim=1).view(self.patches, count, -1))
             torch.autograd.backward(loss)
             optimizer.step(self._rate_at(step / steps))
-            progress(step + 1, steps)
-            if checkpoint is not None and checkpoint.due(last=step + 1 == steps):
-                state = {"step": step + 1, "network": whole.state_dict(), "speeds": optimizer.speeds}
+            step += 1
+            progress(step, steps)
+            if checkpoint is not None and checkpoint.due(last=step == steps):
+                state = {
+                    "step": step, "spent": length.spent, "network": whole.state_dict(), "speeds": optimizer.speeds,
+                }  # fmt: skip
                 checkpoint.keep("representation", state, device=device)
 
     @torch.no_grad()
@@ -139,6 +147,7 @@ def _spread_loss(patches: Tensor, *, slack: float = 0.2) -> Tensor:
     alike = functional.cosine_similarity(patches, patches.mean(dim=0, keepdim=True), dim=2).mean()
     gram = patches @ patches.transpose(1, 2)
     inside = torch.eye(images, device=patches.device) + dimensions / (images * slack) * gram
-    rate = torch.linalg.cholesky(inside).diagonal(dim1=1, dim2=2).log().sum(dim=1).mean()
+    factors = torch.linalg.cholesky_ex(inside).L  # without the check, which would wait for the GPU
+    rate = factors.diagonal(dim1=1, dim2=2).log().sum(dim=1).mean()
     loss: Tensor = -200 * alike - rate
     return loss

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tacit.labels.learners.images.checkpoint import TrainingCheckpoint
 from tacit.labels.learners.images.learner import ImageLearner, LearningSchedule
+from tacit.labels.learners.images.length import TrainingLength
 from tacit.labels.learners.images.network import ImageNetwork
 from tacit.labels.learners.images.reading import read_images
 from tacit.labels.learners.images.targets import AgreedTargets, ClassOpinions, LabelEvidence, choose_targets
@@ -30,6 +31,8 @@ class VotedTraining:
     ----------
     epochs
         How often as many targets are drawn as there are images.
+    seconds
+        Instead of ``epochs``: as many as fit this time, compiling included.
     batch_size
         Targets per step.
     renewals
@@ -53,14 +56,15 @@ class VotedTraining:
     """
 
     epochs: float = 400.0
+    seconds: float | None = None
     batch_size: int = 1024
-    renewals: int = 40
+    renewals: int = 30
     held: float = 0.04
     neighbors: int | None = None
     rate: float = 0.3
     forgetting: float = 1.5
     memory: float = 0.03
-    unmixed: float = 0.15
+    unmixed: float = 0.05
     sure: float = 0.6
     vote_weight: float = 0.3
     trusted: float = 0.95
@@ -90,9 +94,8 @@ class VotedTraining:
         device = images.device
         network.body.rescale_filters()
         schedule = LearningSchedule(
-            steps=self.steps(len(images)), rate=self.rate, forgetting=self.forgetting, memory=self.memory,
-            unmixed=self.unmixed,
-        )  # fmt: skip
+            rate=self.rate, forgetting=self.forgetting, memory=self.memory, unmixed=self.unmixed
+        )
         learner = ImageLearner(
             images, network, schedule, size=min(self.batch_size, len(images)), trusted=self.trusted,
             anchor_weight=self.vote_weight,
@@ -100,31 +103,35 @@ class VotedTraining:
         state = None if checkpoint is None else checkpoint.found("training", device=device)
         if state is not None:
             learner.load(state["learner"])
-            begin, neighbors = state["step"], state["neighbors"]
+            step, neighbors, renewed, spent = state["step"], state["neighbors"], state["renewed"], state["spent"]
             opinions = ClassOpinions(likelihood=released.likelihood, **state["opinions"])
         else:
             assert features is not None  # there are no opinions yet
-            begin, neighbors = 0, self._neighbors(features, released)
+            step, neighbors, renewed, spent = 0, self._neighbors(features, released), -1, 0.0
             opinions = _ask(features, None, released, neighbors)
-        mixing = torch.distributions.Beta(4.0, 4.0)
-        for step in range(begin, schedule.steps):
-            if step % max(1, schedule.steps // self.renewals) == 0:
-                if step > schedule.steps * self.held and step > begin:
+        begun, mixing = step, torch.distributions.Beta(4.0, 4.0)
+        length = TrainingLength(steps=self.steps(len(images)), seconds=self.seconds, device=device, spent=spent)
+        while step < (steps := length.at(step)):
+            if step == begun or self.renewals * step // steps > renewed:
+                renewed = max(renewed, self.renewals * step // steps)
+                if step > steps * self.held and step > begun:
                     opinions = _ask(*read_images(learner.average, images), released, neighbors)
                 targets = choose_targets(opinions, sure=self.sure, vote_weight=self.vote_weight)
                 watch(targets, opinions)
-                if checkpoint is not None and step > begin and checkpoint.due():
+                if checkpoint is not None and step > begun and checkpoint.due():
                     state = {
-                        "step": step, "neighbors": neighbors, "learner": learner.state,
+                        "step": step, "neighbors": neighbors, "renewed": renewed, "spent": length.spent,
+                        "learner": learner.state,
                         "opinions": {"votes": opinions.votes, "predictions": opinions.predictions},
                     }  # fmt: skip
                     checkpoint.keep("training", state, device=device)
-            learner.step(targets, opinions, step, drawn=float(mixing.sample()))
-            progress(step + 1, schedule.steps)
+            learner.step(targets, opinions, step, steps=steps, drawn=float(mixing.sample()))
+            step += 1
+            progress(step, steps)
         return learner.average
 
     def steps(self, images: int) -> int:
-        """Return how many steps so many images take."""
+        """Return how many steps so many images take, where no time is given."""
         return max(1, round(self.epochs * images / self.batch_size))
 
     def _neighbors(self, features: Tensor, released: LabelEvidence) -> int:

@@ -12,6 +12,7 @@ __all__ = ["patch_views", "plain_views", "strong_views", "weak_views"]
 
 _LUMINANCE = (0.299, 0.587, 0.114)
 _YIQ = ((0.299, 0.587, 0.114), (0.596, -0.274, -0.322), (0.211, -0.523, 0.312))
+_RGB = tuple(map(tuple, torch.linalg.inv(torch.tensor(_YIQ)).tolist()))  # to invert on a GPU would wait for it
 _GREATEST_SHIFT = 1 / 8  # of the side
 _CENTER, _SPREAD = 0.47, 0.25  # of pixels from 0 to 1, roughly, in any photographs
 
@@ -93,12 +94,12 @@ def _recolored(seen: Tensor, images: Tensor, *, strength: float, hue: float, sha
 
 def _turned_hue(angle: Tensor, saturation: Tensor) -> Tensor:
     """Return color matrices that turn the plane of hues, and stretch it."""
-    yiq = torch.tensor(_YIQ, device=angle.device)
+    yiq, rgb = torch.tensor(_YIQ, device=angle.device), torch.tensor(_RGB, device=angle.device)
     cosine, sine = angle.cos() * saturation, angle.sin() * saturation
     zero, one = torch.zeros_like(angle), torch.ones_like(angle)
     rows = [[one, zero, zero], [zero, cosine, -sine], [zero, sine, cosine]]
     turn = torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
-    colors: Tensor = torch.linalg.inv(yiq) @ turn @ yiq
+    colors: Tensor = rgb @ turn @ yiq
     return colors
 
 
