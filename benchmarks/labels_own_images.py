@@ -156,7 +156,7 @@ def _measure(
 
 
 class Diverged(Exception):
-    """The neighbors in a network's features know less of released labels than half of what they knew at first."""
+    """The neighbors in a network's features know less than a quarter of what they knew of released labels at first."""
 
 
 class _Watch:
@@ -185,7 +185,7 @@ class _Watch:
         })  # fmt: skip
         print(self.notes[-1], flush=True)
         first = self.notes[0]["votes_gain"]
-        if self.restarts < RESTARTS and first > 0 and not gain > first / 2:
+        if self.restarts < RESTARTS and first > 0 and not gain > first / 4:
             raise Diverged
 
 

@@ -202,6 +202,7 @@ UNUSED = {
 """surface: options that learn does not have, because they would be refused or have no effect."""
 
 EXTRAS = {
+    ("labels", "learn"): {"images", "text", "encoder"},
     ("scores", "protect"): {"data"},
     ("scores", "attack"): {*ENDPOINT.split()},
     ("models", "learn"): {"label", "trust"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,13 +42,35 @@ from tacit.privacy.settings import Setting, choices_of, read_choice, settings_of
 from tacit.privacy.targets import Overwrite, check_target
 from tacit.privacy.words import split_words
 
-__all__ = ["SIDES", "attack_command", "field_option", "learn_command", "option", "protect_command", "surface_app"]
+__all__ = [
+    "SIDES",
+    "ShortOptions",
+    "attack_command",
+    "field_option",
+    "learn_command",
+    "option",
+    "protect_command",
+    "surface_app",
+]
 
 SIDES = ("protect", "learn", "attack")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortOptions:
+    """Options that write other options of the same command."""
+
+    options: tuple[inspect.Parameter, ...]
+    expand: Callable[[dict[str, Any]], dict[str, Any]]
+
+
 def surface_app(
-    surface: str, *, help: str, reading: Sequence[inspect.Parameter] = (), unused: Collection[str] = ()
+    surface: str,
+    *,
+    help: str,
+    reading: Sequence[inspect.Parameter] = (),
+    unused: Collection[str] = (),
+    short: ShortOptions | None = None,
 ) -> typer.Typer:
     """Return the Typer app of a surface with its three sides.
 
@@ -57,10 +80,12 @@ def surface_app(
         Options of learn and attack that the surface's ``Release.read`` takes.
     unused
         Parameters of learn that have no use on the surface, and so no option.
+    short
+        Options of learn that write other options.
     """
     app = typer.Typer(no_args_is_help=True, help=help)
     app.command()(protect_command(surface))
-    app.command()(learn_command(surface, reading=reading, unused=unused))
+    app.command()(learn_command(surface, reading=reading, unused=unused, short=short))
     app.command()(attack_command(surface, reading=reading))
     return app
 
@@ -131,6 +156,7 @@ def learn_command(
     reading: Sequence[inspect.Parameter] = (),
     unused: Collection[str] = (),
     data: Any = words.DATA,  # noqa: ANN401
+    short: ShortOptions | None = None,
 ) -> Callable[..., None]:
     """Return ``tacit SURFACE learn`` without its unused options; ``data`` is how the option --data is read."""
     parameters = [
@@ -142,7 +168,15 @@ def learn_command(
     ]
     wanted = [one for one in parameters if one.name not in unused]
     return _reader_command(
-        surface, "learn", wanted, reading, write=write_model, show=print_model, suffix=".joblib", over=MODEL
+        surface,
+        "learn",
+        wanted,
+        reading,
+        write=write_model,
+        show=print_model,
+        suffix=".joblib",
+        over=MODEL,
+        short=short,
     )
 
 
@@ -174,11 +208,14 @@ def _reader_command(
     show: Callable[..., None],
     suffix: str,
     over: ReplaceableFile,
+    short: ShortOptions | None = None,
 ) -> Callable[..., None]:
     """Return the command of a side that reads a release; its own options are the keywords of the side."""
     tables = [one.name for one in own if one.name in ("data", "test", "truth")]
 
     def command(**given: Any) -> None:  # noqa: ANN401
+        if short is not None:
+            given = short.expand(given)
         keywords = {one.name: given[one.name] for one in own}
         if given["method"] is not None:
             keywords["method"] = read_choice(_methods(surface, side), given["method"], field="method")
@@ -199,6 +236,7 @@ def _reader_command(
     parameters = [
         option("release", words.RELEASE),
         *own,
+        *(() if short is None else short.options),
         *reading,
         option("out", words.OUT, None),
         option("force", words.FORCE, False),

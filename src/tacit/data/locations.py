@@ -7,7 +7,7 @@ import re
 from os import PathLike
 from pathlib import Path
 
-from tacit.privacy.endings import ENDINGS
+from tacit.privacy.endings import ENDINGS, PICTURES
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["BUNDLED", "STDIN", "check_source", "database_file", "files_of", "files_read", "is_location"]
@@ -88,10 +88,14 @@ def _files_named(name: str) -> list[Path]:
 def files_of(path: Path) -> list[Path]:
     """Return the files of a table in the order of their names: one file, those of a pattern, or those of a folder."""
     if path.is_dir():
-        found = [file for file in sorted(path.rglob("*")) if _is_table_file(file, path)]
+        found = [file for file in sorted(path.rglob("*")) if _is_table_file(file, path, _TABLE_ENDINGS)]
         if not found:
+            pictures = [file for file in sorted(path.rglob("*")) if _is_table_file(file, path, PICTURES)]
+            if pictures:
+                return pictures
             raise InvalidInput(
-                f"{path} is a folder without a table; it needs files that end in .parquet, .csv or .arrow"
+                f"{path} is a folder without a table or images; it needs files that end in .parquet, .csv, .arrow or "
+                ".png"
             )
         return [file for file in found if file.suffix.lower() not in _NOTES] or found
     if path.exists():
@@ -104,7 +108,7 @@ def files_of(path: Path) -> list[Path]:
     raise InvalidInput(f"{path} does not exist; give the path of a table")
 
 
-def _is_table_file(file: Path, folder: Path) -> bool:
+def _is_table_file(file: Path, folder: Path, endings: tuple[str, ...]) -> bool:
     inside = file.relative_to(folder).parts
     hidden = any(part.startswith((".", "_")) for part in inside) or _CACHE.fullmatch(file.name)
-    return file.is_file() and not hidden and file.name.lower().removesuffix(".gz").endswith(_TABLE_ENDINGS)
+    return file.is_file() and not hidden and file.name.lower().removesuffix(".gz").endswith(endings)

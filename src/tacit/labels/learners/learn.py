@@ -57,7 +57,7 @@ def learn(
     features
         The columns to learn from. Default: all but labels and the person.
     method
-        Default: ``likelihood`` for classes, ``regressor`` for numbers.
+        Default: ``likelihood`` for classes, ``regressor`` for numbers. ``images`` and ``text`` read one column.
     hold_out
         The share of rows to evaluate on without ``test``, by released labels, inside the guarantee. 0: no evaluation.
 
@@ -78,7 +78,7 @@ def learn(
     chosen = _method(released, method)
     rows = released.table if data is None else rows_of(released, data, field="data")
     names = feature_names(released, rows, features, own=data is None)
-    encoder = Encoder.fitted(rows, names, chosen=bool(features))
+    encoder = chosen.columns(rows, names, chosen=bool(features))
     tested = None if test is None else _JudgingRows.tested(test, encoder, released)
     held, kept = _split(released, 0.0 if tested else hold_out, generator)
     X = encoder.scaled(rows)
@@ -98,7 +98,7 @@ def _method(release: Release, method: LearnMethod | str | None) -> LearnMethod:
         return Regressor() if numbers else ReleasedLikelihood()
     chosen: LearnMethod = read_choice(LearnMethod, method, field="method")
     if numbers != chosen.numbers:
-        fits, has = ("regressor", "numbers") if numbers else ("likelihood, denoised or twins", "classes")
+        fits, has = ("regressor", "numbers") if numbers else ("a method for classes", "classes")
         raise InvalidInput(f"must be {fits}: the release has {has}, got {chosen}", field="method")
     return chosen
 

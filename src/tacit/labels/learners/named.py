@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,28 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import AllRows, ConfidentRows, ConsensusRows, RetrainingRule
-from tacit.labels.methods import Denoised, Regressor, ReleasedLikelihood, TwinRepresentation
+from tacit.labels.learners.texts import OWN
+from tacit.labels.methods import (
+    Denoised,
+    ImageTraining,
+    Regressor,
+    ReleasedLikelihood,
+    TextNeighbors,
+    TwinRepresentation,
+)
 from tacit.privacy.edge import Progress
+from tacit.privacy.extras import load_extra
 
-__all__ = ["denoised_learner", "likelihood_learner", "number_learner", "twins_learner"]
+__all__ = [
+    "denoised_learner",
+    "image_learner",
+    "likelihood_learner",
+    "number_learner",
+    "text_learner",
+    "twins_learner",
+]
 
+_REPRESENTING = 0.25  # of the time for images
 
 _DENOISE: dict[str, DenoisingRule] = {
     "forward": ForwardCorrection(),
@@ -70,6 +88,42 @@ def twins_learner(
         denoise=NeighborVotes(),
         progress=progress,
         random_state=rng,
+    )
+
+
+def image_learner(method: ImageTraining, rng: np.random.Generator, progress: Progress | None) -> Any:  # noqa: ANN401
+    """Return the network that learns from images; a smaller one, in smaller steps, without a GPU."""
+    torch = load_extra("torch")
+    if method.encoder != OWN:
+        return text_learner(method, rng, progress)
+    from tacit.labels.learners.images import ImageClassifier, PatchRepresentation, VotedTraining
+
+    fast, seconds = torch.cuda.is_available(), 60 * method.minutes
+    represent, train = (
+        PatchRepresentation(seconds=_REPRESENTING * seconds),
+        VotedTraining(seconds=(1 - _REPRESENTING) * seconds),
+    )
+    if not fast:
+        represent = replace(represent, patches=8, images=64, hidden=512, outputs=256, patches_read=4)
+        train = replace(train, batch_size=128)
+    return ImageClassifier(
+        representation=represent,
+        training=train,
+        width=method.width or (64 if fast else 16),
+        checkpoint=method.checkpoint,
+        progress=progress,
+        random_state=rng,
+    )
+
+
+def text_learner(
+    method: TextNeighbors | ImageTraining,  # noqa: ARG001
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> LabelPrivateClassifier:
+    """Return the regression on what neighbors vote; rows of length 1 suit the usual penalty."""
+    return LabelPrivateClassifier(
+        LogisticRegression(max_iter=1000), denoise=NeighborVotes(), progress=progress, random_state=rng
     )
 
 

@@ -77,6 +77,10 @@ class ImageClassifier(NetworkClassifier):
         self.progress = progress
         self.random_state = random_state
 
+    def __getstate__(self) -> Any:  # noqa: ANN401
+        state = super().__getstate__()
+        return {**state, "progress": None} if "network_" in state else state
+
     def fit(self, X: ArrayLike, y: Release) -> ImageClassifier:
         """Train on images of bytes, (n, side, side) or (n, side, side, channels), and a release of their labels."""
         pictures = _as_images(X)

@@ -9,8 +9,8 @@ import torch
 
 __all__ = ["TrainingLength"]
 
-_WARMING = 10  # steps, the first of which compile
-_MEASURED = 30
+_WARMING = 3  # steps, the first of which compile
+_MEASURED = 12
 
 
 class TrainingLength:
