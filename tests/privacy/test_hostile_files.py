@@ -112,11 +112,11 @@ def test_a_column_whose_name_is_no_text_is_damage(tmp_path):
         labels.Release.read(path)
 
 
-def test_some_hundred_mutated_files_are_read_or_refused():
-    report = FUZZ["fuzz"](300, seed=7, kinds=("labels", "bags", "scores", "ledger", "toml"))
+def test_mutated_files_are_read_or_refused():
+    report = FUZZ["fuzz"](150, seed=7, kinds=("labels", "bags", "scores", "ledger", "toml"))
     assert report.broken == []
-    assert report.files == 300
-    assert report.read < 290  # mutations break most
+    assert report.files == 150
+    assert report.read < 145  # mutations break most
 
 
 def test_control_a_reader_that_fails_is_found(monkeypatch):

@@ -478,7 +478,7 @@ class TestDamage:
         path = tmp_path / "flipped.db"
         rng = np.random.default_rng(0)
         used = np.flatnonzero(np.frombuffer(content, np.uint8))
-        positions = [*range(0, 100, 7), *rng.choice(used, 250, replace=False), *rng.choice(len(content), 50)]
+        positions = [*range(0, 100, 7), *rng.choice(used, 120, replace=False), *rng.choice(len(content), 20)]
         refused, by_seal = 0, 0
         for position in positions:
             damaged = bytearray(content)
@@ -491,8 +491,8 @@ class TestDamage:
                 refused += 1
                 by_seal += "does not match its seal" in str(error) or "was changed" in str(error)
             assert snapshot(tmp_path) == before
-        assert refused > 100
-        assert by_seal > 10  # by a seal or the chain: what SQLite's own check does not see
+        assert refused > 50
+        assert by_seal > 5  # by a seal or the chain: what SQLite's own check does not see
 
     def test_a_file_that_is_taken_away_is_missed(self, whole, tmp_path):
         ledger = Ledger.open(whole)

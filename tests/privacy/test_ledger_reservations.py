@@ -44,12 +44,26 @@ def pure(epsilon):
         (ApproximateLoss(epsilon=1.0, delta=1e-5), [pure(1.0), GaussianLoss(scale=5.0, sensitivity=1.0)], [pure(1.1)]),
         (LAPLACE, [DiscreteLaplaceLoss(scale=Fraction(4), sensitivity=1), pure(0.2)], [pure(0.5), GAUSSIAN]),
         (LAPLACE, [DiscreteLaplaceLoss(scale=Fraction(5), sensitivity=2)], [pure(0.45)]),
+        (GAUSSIAN.for_group(3), [GAUSSIAN, GAUSSIAN.for_group(2)], [GAUSSIAN.for_group(4), pure(0.7)]),
+        (DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=300), [pure(10.0)], [pure(151.0)]),
+        (
+            DiscreteGaussianLoss(scale=Fraction(2 * 10**4), sensitivity=2 * 10**4),
+            [],
+            [pure(0.3)],
+        ),  # as several outcomes are taken together
+        (DiscreteLaplaceLoss(scale=Fraction(10**5), sensitivity=4 * 10**5), [], [pure(0.3)]),  # the same
         (GAUSSIAN, [pure(0.155), DiscreteLaplaceLoss(scale=Fraction(8), sensitivity=1)], [pure(0.17), LAPLACE]),
         (GaussianLoss(scale=2.0, sensitivity=1.0), [GaussianLoss(scale=4.0, sensitivity=2.0), pure(0.3)], [pure(0.5)]),
         (
             SAMPLED,
             [SampledGaussianLoss(noise=1.1, rate=0.05, steps=9), pure(0.0)],
-            [SampledGaussianLoss(noise=0.9, rate=0.1, steps=10), SAMPLED.for_group(2), pure(0.1)],
+            [
+                SampledGaussianLoss(noise=0.9, rate=0.1, steps=10),
+                SampledGaussianLoss(noise=1.0, rate=0.11, steps=10),
+                SampledGaussianLoss(noise=1.0, rate=0.1, steps=11),
+                SAMPLED.for_group(2),
+                pure(0.1),
+            ],
         ),
         (
             ComposedLoss(parts=(pure(0.5), GAUSSIAN), times=2),
@@ -267,6 +281,17 @@ def test_an_edit_that_frees_a_place_is_found_on_opening(sqlite_location, edit):
             rows.connection.execute(USE.update().values(**moved, seal=seal(secret, USE.name, moved)))
     with pytest.raises(LedgerError, match=r"damaged: adult/\d was changed"):
         Ledger.open(sqlite_location)
+
+
+def test_many_places_are_counted_and_not_listed(sqlite_location):
+    ledger = Ledger.create(sqlite_location)
+    ledger.register([0, 1], name="adult", budget=BUDGET)
+    loss = ComposedLoss(parts=(pure(1e-5), pure(2e-5)), times=10**4)
+    ledger.reserve("adult", Guarantee(unit=Unit.LABEL, epsilon=0.3, loss=loss), purpose="a plan")
+    assert [use(ledger, epsilon) for epsilon in (1e-5, 2e-5, 1.5e-5)] == ["adult/2", "adult/3", "adult/4"]
+    assert ledger.statement("adult").entries[0].reserves == 2 * 10**4
+    with ledger._reading() as rows:
+        assert [row["place"] for row in rows.find(USE)] == [0, 1, 3]
 
 
 def test_what_cannot_be_reserved(reserved):

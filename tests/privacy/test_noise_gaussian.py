@@ -20,7 +20,7 @@ def test_the_law_sums_to_one_and_has_its_variance(scale):
 
 
 @given(st.floats(0.05, 20), st.floats(-12, -1.5), st.integers(1, 50))
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.generate])
 def test_calibration_is_on_the_private_side_and_tight(epsilon, log_delta, sensitivity):
     delta = 10**log_delta
     noise = DiscreteGaussian.for_privacy(epsilon, delta=delta, sensitivity=sensitivity)

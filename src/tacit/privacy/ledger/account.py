@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
-from tacit.privacy.composition import compose
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.filter import DeltaUse, FilterTerms, Spend
+from tacit.privacy.loss import ComposedLoss, PureLoss
 from tacit.privacy.rounding import exact, round_up
 
 __all__ = ["PrivacyAccount", "least_budget"]
@@ -104,8 +104,9 @@ class PrivacyAccount:
         return _largest(lambda epsilon: holds(epsilon, charges), start=sure, most=self.budget.epsilon)
 
     def _holds_reserved(self, epsilon: float, charges: int) -> bool:
-        one = Guarantee(unit=self.budget.unit, rows=self.budget.rows, epsilon=epsilon)
-        return self.add(compose([one] * charges, delta=self.budget.delta)).used <= 1
+        loss = ComposedLoss(parts=(PureLoss(epsilon=epsilon),), times=charges)
+        whole = Guarantee.from_loss(loss, unit=self.budget.unit, delta=self.budget.delta)
+        return self.add(replace(whole, rows=self.budget.rows)).used <= 1
 
     def _holds(self, epsilon: float, charges: int) -> bool:
         one = Guarantee(unit=self.budget.unit, rows=self.budget.rows, epsilon=epsilon)

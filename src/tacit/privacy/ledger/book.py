@@ -26,9 +26,9 @@ from tacit.privacy.ledger.schema import (
     USE,
     VERSION,
 )
-from tacit.privacy.loss import ComposedLoss, PrivacyLoss
+from tacit.privacy.loss import ComposedLoss
 
-__all__ = ["DataSetAccounts", "account_row", "guarantee_of", "now", "places_of"]
+__all__ = ["DataSetAccounts", "account_row", "count_places", "guarantee_of", "now", "places_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ class DataSetAccounts:
                 purpose=row["purpose"],
                 voids=self._entry_id(row["voids"]),
                 voided_by=self._entry_id(voided_by.get(row["number"])),
-                reserves=len(places_of(row["guarantee"])) if row["number"] in reserving else 0,
+                reserves=count_places(row["guarantee"]) if row["number"] in reserving else 0,
                 reserved_by=self._entry_id(uses.get(row["number"])),
             )
             for row in rows
@@ -250,10 +250,16 @@ def guarantee_of(text: str) -> Guarantee:
     return guarantee
 
 
-def places_of(text: str) -> tuple[PrivacyLoss, ...]:
-    """Return the losses that a reservation's guarantee was composed of: one for each release."""
+def places_of(text: str) -> ComposedLoss:
+    """Return the losses of a reservation's releases: place i has part i modulo their number."""
     loss = guarantee_of(text).privacy_loss
-    return loss.parts * loss.times if isinstance(loss, ComposedLoss) else (loss,)
+    return loss if isinstance(loss, ComposedLoss) else ComposedLoss(parts=(loss,))
+
+
+def count_places(text: str) -> int:
+    """Return how many releases a reservation's guarantee is for."""
+    whole = places_of(text)
+    return len(whole.parts) * whole.times
 
 
 def now() -> str:

@@ -13,7 +13,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.book import guarantee_of, places_of
 from tacit.privacy.ledger.records import Receipt, split_id
 from tacit.privacy.ledger.schema import ENTRY, RESERVATION, USE
-from tacit.privacy.loss import PrivacyLoss
+from tacit.privacy.loss import ComposedLoss, PrivacyLoss
 from tacit.privacy.loss.domination import dominates
 from tacit.privacy.rounding import format_up
 
@@ -75,20 +75,26 @@ def _reservation(book: DataSetAccounts, number: int) -> Row:
     return book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.number == number)[0]
 
 
-def _place(book: DataSetAccounts, number: int, guarantee: Guarantee, losses: Sequence[PrivacyLoss]) -> int:
+def _place(book: DataSetAccounts, number: int, guarantee: Guarantee, whole: ComposedLoss) -> int:
     """The first free place of the same loss, or of the least that dominates it."""
     uses = book.rows.find(USE, USE.c.data_set == book.id, USE.c.reservation == number)
-    taken, loss = {row["place"] for row in uses}, guarantee.privacy_loss
-    free = {place: one for place, one in enumerate(losses) if place not in taken}
-    fitting = [one for one in dict.fromkeys(free.values()) if dominates(one, loss)]
+    taken, parts, loss = {row["place"] for row in uses}, whole.parts, guarantee.privacy_loss
+    free: Counter[PrivacyLoss] = Counter()
+    first: dict[PrivacyLoss, int] = {}
+    for start, part in enumerate(parts):
+        left = whole.times - sum(place % len(parts) == start for place in taken)
+        if left > 0:
+            free[part] += left
+            places = range(start, whole.times * len(parts), len(parts))
+            first.setdefault(part, next(place for place in places if place not in taken))
+    fitting = [part for part in free if dominates(part, loss)]
     if not fitting:
-        left = ", ".join(f"{count:,} of {_cost(one, book)}" for one, count in Counter(free.values()).items())
+        shown = ", ".join(f"{count:,} of {_cost(part, book)}" for part, count in free.items())
         raise BudgetExceeded(
             f"{book.name}/{number} has no release left that is known to cover {guarantee}; left are "
-            f"{left or 'none'}, so nothing was recorded"
+            f"{shown or 'none'}, so nothing was recorded"
         )
-    least = loss if loss in fitting else min(fitting, key=lambda one: one.epsilon_at(book.budget.delta))
-    return next(place for place, one in free.items() if one == least)
+    return first[loss if loss in fitting else min(fitting, key=lambda one: one.epsilon_at(book.budget.delta))]
 
 
 def _cost(loss: PrivacyLoss, book: DataSetAccounts) -> str:

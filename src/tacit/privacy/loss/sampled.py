@@ -157,7 +157,7 @@ def _step_on_grid(
     bottom, top = (min(max(float(loss_of(np.array(x))), -LARGEST), LARGEST) for x in (low, high))
     h = interval_for(steps * _mean_square(loss_of, P), count=steps, span=top - bottom)
     lower = math.floor(bottom / h)
-    grid = np.asarray(np.arange(lower, math.ceil(top / h) + 1) * h, dtype=np.float64)
+    grid = np.asarray(np.arange(lower, math.floor(top / h) + 2) * h, dtype=np.float64)
     return on_cells(lower, _outputs_at(grid, loss_of, low=low, high=high), P=P, Q=Q, h=h)
 
 
