@@ -294,6 +294,16 @@ def test_many_places_are_counted_and_not_listed(sqlite_location):
         assert [row["place"] for row in rows.find(USE)] == [0, 1, 3]
 
 
+def test_a_release_takes_the_least_place_that_covers_it(sqlite_location):
+    ledger = Ledger.create(sqlite_location)
+    ledger.register([0, 1], name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=2.0))
+    ledger.reserve("adult", *(Guarantee(unit=Unit.LABEL, epsilon=e) for e in (0.9, 0.5, 0.1)), purpose="a plan")
+    use(ledger, 0.3)
+    use(ledger, 0.3)
+    with ledger._reading() as rows:
+        assert [row["place"] for row in rows.find(USE)] == [1, 0]
+
+
 def test_what_cannot_be_reserved(reserved):
     with pytest.raises(InvalidInput, match="at least one guarantee"):
         reserved.reserve("adult", purpose="nothing")
