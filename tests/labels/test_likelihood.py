@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.labels.fitting.likelihood import LikelihoodRegression, NoSignalWarning
-from tacit.labels.fitting.likelihood_rows import likeliest_rates
+from tacit.labels.fitting.shares import class_rates
 from tacit.labels.fitting.shares import unfold
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms import RandomizedResponse
@@ -170,15 +170,15 @@ def test_shares_of_many_classes_under_much_noise_are_near_equal_ones():
     coin = RandomizedResponse(epsilon=0.5, classes=20)
     outputs = coin.randomize(np.random.default_rng(0).integers(20, size=1000), rng=np.random.default_rng(1))
     likelihood = coin.likelihood(outputs)
-    rates = likeliest_rates(likelihood, np.ones(1000))
+    rates = class_rates(likelihood, np.ones(1000))
     seen, even = np.bincount(outputs, minlength=20)[None] / 1000, np.full(20, 0.05)
     alone = unfold(seen, transition=coin.transition(), start=even, steps=1000)[0]
     assert rates.min() > 0.005
     assert alone.min() < 1e-3, "control: the likeliest shares have none of some classes"
     many = coin.likelihood(coin.randomize(np.zeros(20_000, dtype=int), rng=np.random.default_rng(2)))
-    assert likeliest_rates(many, np.ones(20_000))[0] > 0.8
+    assert class_rates(many, np.ones(20_000))[0] > 0.8
     weights = np.repeat([1.0, 0.0], 10_000)
     halves = np.vstack([many[:10_000], likelihood[:1].repeat(10_000, axis=0)])
     np.testing.assert_allclose(
-        likeliest_rates(halves, weights)[0], likeliest_rates(many[:10_000], np.ones(10_000))[0], atol=0.1
+        class_rates(halves, weights)[0], class_rates(many[:10_000], np.ones(10_000))[0], atol=0.1
     )

@@ -15,7 +15,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.fitting.likelihood_rows import LikelihoodRows, StandardizedFeatures, likeliest_rates
+from tacit.labels.fitting.likelihood_rows import LikelihoodRows, StandardizedFeatures
+from tacit.labels.fitting.shares import class_rates
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["LikelihoodRegression", "NoSignalWarning"]
@@ -25,7 +26,9 @@ Array = NDArray[np.float64]
 _TINY = 1e-300
 _SHRINKAGES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)  # of a fit: 0 leaves the rates alone
 _DECADES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0)  # of the penalty, from strong to weak
-_USUAL = 1.0  # decade near which the penalty lies: labels that say little do not move it far
+_USUAL, _SPREAD = 1.0, 1.0  # decade of the penalty, and its standard deviation, before any label
+_USUAL_SHRINKAGE, _LOG_SPREAD = 1.25, 0.5  # a penalty pulls fits too near the rates; log-normal
+_LEAST_SHRINKAGE = 0.05  # whose probability 0 has
 _WORSE = 3.0  # log-likelihood below the best at which a search among weaker penalties ends
 _CHANCE = 2.0  # log-likelihood that features without information may gain on held-out rows
 _STEPS = 20
@@ -140,7 +143,9 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         else:
             self.penalty_, self.shrinkage_ = self.penalty, self.shrinkage
         precision = _FINE if evidence.rows * evidence.cells > _CELLS else _FINEST
-        found, self.n_iter_ = evidence.fit(self.penalty_, start=start, steps=self.max_iter, precision=precision)
+        found, self.n_iter_ = evidence.fit(
+            self.penalty_, rates=rates, start=start, steps=self.max_iter, precision=precision
+        )
         found = rates + self.shrinkage_ * (found - rates)
         slopes, self.intercept_ = features.unscaled(found)
         self.coef_ = slopes.T
@@ -152,7 +157,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """The weights of the rows, times those of the classes as far as their labels are known."""
         if self.class_weight is None:
             return weights
-        shares = likeliest_rates(likelihood, weights)
+        shares = class_rates(likelihood, weights)
         if self.class_weight == "balanced":
             of_class = 1 / (len(shares) * np.maximum(shares, _TINY))
         else:
@@ -163,8 +168,8 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _choose(self, evidence: LikelihoodRows, rates: Array) -> tuple[float, float, Array]:
         """The penalty and the shrinkage under which held-out labels are likeliest, and a fit near them.
 
-        Decades first, then the halves beside the best. Where several are about as likely, it is their mean, each
-        counted by how likely it makes the labels.
+        Decades first, then the halves beside the best. It is the mean of all that were tried, each counted by how
+        likely it makes the labels and by how usual it is: the likeliest of few noisy labels is so by chance.
         """
         paths = self._paths(evidence, rates)
         if not paths:
@@ -184,9 +189,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 NoSignalWarning,
                 stacklevel=4,
             )
-        chance = softmax([found.max() - (power - _USUAL) ** 2 / 2 for power, found in gains.items()])
-        power = float(chance @ list(gains))
-        shrinkage = float(chance @ [_SHRINKAGES[found.argmax()] for found in gains.values()])
+        power, shrinkage = _mean_choice(gains)
         return 10.0**power, shrinkage, paths[0].fits[min(gains, key=lambda tried: abs(tried - power))]
 
     def _paths(self, evidence: LikelihoodRows, rates: Array) -> list[_PenaltyPath]:
@@ -230,7 +233,9 @@ class _PenaltyPath:
 
     def gains(self, power: float) -> Array:
         """The log-likelihood of the held-out labels above that of the classes' rates alone, at each shrinkage."""
-        self._last, _ = self._kept.fit(10.0**power, start=self._last, steps=_STEPS, precision=_ROUGH)
+        self._last, _ = self._kept.fit(
+            10.0**power, rates=self._rates, start=self._last, steps=_STEPS, precision=_ROUGH
+        )
         self.fits[power] = self._last
         losses = self._judge.losses_between(self._rates, self._last, _SHRINKAGES)
         return np.asarray(losses[0] - losses)
@@ -239,3 +244,14 @@ class _PenaltyPath:
 def _best(gains: dict[float, Array]) -> tuple[float, float]:
     power = max(gains, key=lambda tried: gains[tried].max())
     return power, float(gains[power].max())
+
+
+def _mean_choice(gains: dict[float, Array]) -> tuple[float, float]:
+    """The mean penalty, as a power of ten, and the mean shrinkage, under their distribution given the labels."""
+    powers, shrinkages = np.array(sorted(gains)), np.array(_SHRINKAGES)
+    positive = np.maximum(shrinkages, _LEAST_SHRINKAGE)
+    usual = -((powers - _USUAL) ** 2) / (2 * _SPREAD**2) + np.log(np.gradient(powers))
+    usual = usual[:, None] - np.log(positive / _USUAL_SHRINKAGE) ** 2 / (2 * _LOG_SPREAD**2)
+    usual += np.log(np.gradient(shrinkages) / positive)
+    chances = softmax(usual + np.stack([gains[power] for power in powers.tolist()]))
+    return float(powers @ chances.sum(axis=1)), float(shrinkages @ chances.sum(axis=0))

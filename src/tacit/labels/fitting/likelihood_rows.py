@@ -14,19 +14,16 @@ from scipy.special import expit
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from tacit.labels.fitting.shares import shares_of_outputs, unfold
+from tacit.labels.fitting.shares import class_rates
 
-__all__ = ["LikelihoodRows", "StandardizedFeatures", "likeliest_rates"]
+__all__ = ["LikelihoodRows", "StandardizedFeatures"]
 
 Array = NDArray[np.float64]
 
 _TINY = 1e-300
-_LEVEL = 0.3  # penalty of the intercepts: many classes under much noise have no shares that are worth their variance
 _BLOCK = 1 << 18  # cells of features that are read together: a processor keeps them for the gradient
 _MOST_COLUMNS = 1000  # beyond, directions cost more than the steps that they save
 _DIRECTION_ROWS = 10  # for each column, of those that directions are found from
-_CHANNEL = 500  # different likelihoods, of rows that went through one channel
-_RATE_ROWS = 5000  # different likelihoods from which rates are found
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +142,7 @@ class LikelihoodRows:
     def start(self) -> Array:
         """Return no slopes, and as intercepts the rates that make the release likeliest."""
         parameters = np.zeros((self.columns + 1, self._logits))
-        levels = np.log(np.maximum(likeliest_rates(self.likelihood, self.weights), 1e-6))
+        levels = np.log(class_rates(self.likelihood, self.weights))
         parameters[-1] = levels[1] - levels[0] if self._logits == 1 else levels
         return parameters
 
@@ -159,32 +156,33 @@ class LikelihoodRows:
                 losses[place] += of(start + share * change, self.likelihood[part], self.weights[part])[0]
         return losses
 
-    def fit(self, penalty: float, *, start: Array, steps: int, precision: float) -> tuple[Array, int]:
+    def fit(
+        self, penalty: float, *, rates: Array, start: Array, steps: int, precision: float
+    ) -> tuple[Array, int]:
         """Return the parameters of the largest penalized likelihood, and the steps that it took.
 
-        L-BFGS walks along the directions, each in steps of its own size: the inverse root of its curvature at the
+        What is penalized is the distance from the rates of the classes, of the intercepts too: labels that say little
+        about slopes say little about intercepts. L-BFGS walks along the directions, each in steps of its own size: the inverse root of its curvature at the
         start.
         """
-        penalties = np.full(len(start), penalty * self._share)
-        penalties[-1] = _LEVEL * self._share
-        sizes = self._sizes(start, penalties)
+        penalty *= self._share
+        sizes = self._sizes(start, penalty)
 
         def objective(flat: Array) -> tuple[float, Array]:
             parameters = flat.reshape(start.shape) * sizes
             loss, gradient = self._loss_and_gradient(self.features.back(parameters))
-            levels = parameters[-1] - (parameters[-1].mean() if self._logits > 1 else 0.0)
-            pulled = np.vstack([parameters[:-1], levels])
-            loss += float(penalties @ (pulled**2).sum(axis=1)) / 2
-            return loss, ((self.features.along(gradient) + penalties[:, None] * pulled) * sizes).ravel()
+            pulled = parameters - rates
+            loss += penalty * float((pulled**2).sum()) / 2
+            return loss, ((self.features.along(gradient) + penalty * pulled) * sizes).ravel()
 
         how: Any = {"maxiter": steps, "ftol": precision, "gtol": 1e-9}
         first = (self.features.along(start) / sizes).ravel()
         found = minimize(objective, first, jac=True, method="L-BFGS-B", options=how)
         return self.features.back(np.asarray(found.x).reshape(start.shape) * sizes), int(found.nit)
 
-    def _sizes(self, start: Array, penalties: Array) -> Array:
+    def _sizes(self, start: Array, penalty: float) -> Array:
         curvature = np.outer(np.append(self.features.spread, 1.0), self._squares(start))
-        return np.asarray(1 / np.sqrt(np.maximum(curvature + penalties[:, None], 1e-12)))
+        return np.asarray(1 / np.sqrt(np.maximum(curvature + penalty, 1e-12)))
 
     def _squares(self, parameters: Array) -> Array:
         each = np.maximum(self.weights, _TINY)[:, None]
@@ -235,19 +233,3 @@ def _of_logits(logits: Array, likelihood: Array, weights: Array) -> tuple[float,
     p -= joint
     p *= weights[:, None]
     return -float(weights @ np.log(evidence)), p
-
-
-def likeliest_rates(likelihood: Array, weights: Array) -> Array:
-    """Return the class shares that make the release likeliest; those of several classes mixed with equal ones.
-
-    Under much noise the likeliest shares of many classes are 0 for some by chance, which no coefficient makes good.
-    """
-    mark = likelihood @ np.random.default_rng(0).random(likelihood.shape[1])  # equal rows have equal marks
-    _, first, place = np.unique(mark, return_index=True, return_inverse=True)
-    even = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
-    if likelihood.shape[1] > 2 and len(first) <= _CHANNEL:
-        return shares_of_outputs(place.ravel(), transition=likelihood[first].T, start=even, weights=weights)
-    counts = np.bincount(place.ravel(), weights=weights)
-    step = -(-len(first) // _RATE_ROWS)
-    kinds, counts = likelihood[first[::step]], counts[::step]
-    return np.asarray(unfold(counts[None] / counts.sum(), transition=kinds.T, start=even, steps=1000)[0])

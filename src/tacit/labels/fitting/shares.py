@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
-__all__ = ["likeliest_shares", "shares_of_outputs", "unfold", "uniform_channel"]
+__all__ = ["class_rates", "likeliest_shares", "shares_of_outputs", "unfold", "uniform_channel"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -14,34 +13,51 @@ Codes = NDArray[np.int64]
 _FLOOR, _TINY = 1e-12, 1e-300  # an estimated 0 is no proof
 _STEPS = 200
 _SHARE_STEPS = 2000
-_PARTS = 5
-_WEIGHTS = (0.01, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the start, beside the shares that the rows make likeliest
+_KINDS = 5000  # different likelihoods from which shares are found
 
 
-def likeliest_shares(likelihood: Array, *, start: Array) -> Array:
-    """Return the class shares under which released rows are likely: the likeliest, mixed with ``start``.
+def likeliest_shares(likelihood: Array, *, start: Array, weights: Array | None = None) -> Array:
+    """Return the class shares under which released rows are likely: the likeliest, shrunk toward ``start``.
 
-    Few rows, or much noise, make any shares likeliest by chance: then ``start`` has more weight. Its weight is a mean
-    over several, each counted by how likely the shares of four fifths of the rows make the other fifth.
+    Few rows, or much noise, make any shares likeliest by chance. Those of K classes are expected to raise twice the
+    log-likelihood by K - 1 where ``start`` is true, so they keep what exceeds that.
+
+    References
+    ----------
+    James and Stein (1961), Section 2; Wilks (1938).
     """
-    kinds, whose = np.unique(likelihood, axis=0, return_inverse=True)
-    return shares_of_outputs(whose.ravel(), transition=kinds.T, start=start)
+    mark = likelihood @ np.random.default_rng(0).random(likelihood.shape[1])  # equal rows have equal marks
+    _, first, place = np.unique(mark, return_index=True, return_inverse=True)
+    counts = np.bincount(place.ravel(), weights=weights)
+    order = np.argsort(likelihood[first].argmax(axis=1), kind="stable")  # of a square channel: outputs as labels
+    order = order[:: -(-len(first) // _KINDS)]
+    return _shrunk(counts[order], likelihood[first[order]].T, start)
 
 
 def shares_of_outputs(outputs: Codes, *, transition: Array, start: Array, weights: Array | None = None) -> Array:
     """Return :func:`likeliest_shares` of rows that all went through one channel, by what came out."""
-    kinds = transition.shape[1]
-    each = np.ones(len(outputs)) if weights is None else weights
-    counts = np.bincount(outputs, weights=each, minlength=kinds)
-    part = np.random.default_rng(0).permutation(len(outputs)) % _PARTS
-    parts = [part == number for number in range(_PARTS)]
-    out = np.stack([np.bincount(outputs[one], weights=each[one], minlength=kinds) for one in parts])
-    seen = (counts - out) / np.maximum((counts - out).sum(axis=1, keepdims=True), 1)
-    found = _mixture(np.concatenate([seen, counts[None] / max(1e-300, counts.sum())]), transition, start)
-    rates, started = found[:-1] @ transition, start @ transition
-    fits = np.array([(out * np.log(np.maximum((1 - w) * rates + w * started, _TINY))).sum() for w in _WEIGHTS])
-    weight = float(softmax(fits) @ _WEIGHTS)
-    return np.asarray((1 - weight) * found[-1] + weight * start)
+    counts = np.bincount(outputs, weights=weights, minlength=transition.shape[1])
+    return _shrunk(counts, transition, start)
+
+
+def class_rates(likelihood: Array, weights: Array) -> Array:
+    """Return :func:`likeliest_shares` of all K classes, each at least a 2K-th of its standard error.
+
+    An estimated 0 says no more than that; a model that starts from it would never find the class.
+    """
+    K = likelihood.shape[1]
+    shares = likeliest_shares(likelihood, start=np.full(K, 1 / K), weights=weights)
+    scores = likelihood / np.maximum(likelihood @ shares, _TINY)[:, None] - 1
+    floored = np.maximum(shares, 0.5 / (K * np.sqrt(np.maximum(weights @ scores**2, 1.0))))
+    return np.asarray(floored / floored.sum())
+
+
+def _shrunk(counts: Array, transition: Array, start: Array) -> Array:
+    found = _mixture(counts / max(_TINY, counts.sum()), transition, start)
+    ratio = np.maximum(found @ transition, _TINY) / np.maximum(start @ transition, _TINY)
+    surplus = 2 * float(counts @ np.log(ratio)) - (len(start) - 1)
+    keep = max(0.0, surplus) / max(_TINY, surplus + len(start) - 1)
+    return np.asarray(keep * found + (1 - keep) * start)
 
 
 def uniform_channel(transition: Array) -> tuple[float, float] | None:
@@ -57,8 +73,8 @@ def uniform_channel(transition: Array) -> tuple[float, float] | None:
 def _mixture(frequencies: Array, transition: Array, start: Array) -> Array:
     uniform = uniform_channel(transition)
     if uniform is None:
-        return unfold(frequencies, transition=transition, start=start, steps=_SHARE_STEPS)
-    return np.stack([_fill(row, *uniform) for row in frequencies])
+        return unfold(frequencies[None], transition=transition, start=start, steps=_SHARE_STEPS)[0]
+    return _fill(frequencies, *uniform)
 
 
 def _fill(frequencies: Array, keep: float, other: float) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.labels.fitting.denoise import NoisyLabels
-from tacit.labels.fitting.likelihood_rows import likeliest_rates
+from tacit.labels.fitting.shares import class_rates
 
 __all__ = ["ForgottenClassWarning", "warn_if_forgotten"]
 
@@ -28,7 +28,7 @@ class ForgottenClassWarning(UserWarning):
 def warn_if_forgotten(probabilities: Array, noisy: NoisyLabels, *, classes: Sequence[Any]) -> None:
     """Warn if classes whose estimated share is clear have almost no probability in the model's predictions."""
     likelihood, mean = noisy.likelihood, probabilities.mean(axis=0)
-    shares = likeliest_rates(likelihood, np.ones(len(likelihood)))
+    shares = class_rates(likelihood, np.ones(len(likelihood)))
     suspects = np.flatnonzero(mean < _SELDOM * shares)
     lost = [place for place in suspects.tolist() if _is_clear(place, likelihood, shares)]
     if not lost:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from tacit.labels.fitting.shares import likeliest_shares
+from tacit.labels.fitting.shares import class_rates
 
 __all__ = ["ReleasedObjective", "information_bound"]
 
@@ -70,8 +70,7 @@ class ReleasedObjective:
         """Start from the shares that make the release likeliest; ``values`` are numbers to predict the mean of."""
         scaled = likelihood / likelihood.max(axis=1, keepdims=True)
         K = scaled.shape[1]
-        shares = np.maximum(likeliest_shares(scaled, start=np.full(K, 1 / K)), 1 / (len(scaled) + K))
-        shares /= shares.sum()
+        shares = class_rates(scaled, np.ones(len(scaled)))
         points = np.array([0.0, 1.0]) if K == 2 else None
         if values is not None:
             points = _standardized(values, shares)
