@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
+from multiprocessing import TimeoutError, get_context
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from benchmarks.cells import read_cells, write_cells, write_table
 from benchmarks.labels_simpler.cells import measure, plan
@@ -19,6 +22,7 @@ from benchmarks.labels_simpler.sets import SETS
 from benchmarks.labels_simpler.tables import simpler_table
 
 OUT = Path(__file__).parents[1] / "results" / "labels_simpler.json"
+KEPT_EACH = 20.0  # seconds
 PAGE = Path(__file__).parents[2] / "docs" / "labels_simpler.md"
 
 
@@ -28,26 +32,51 @@ def main(arguments: list[str] | None = None) -> None:
         write_table(PAGE, options.out, name="simpler", make=simpler_table)
         return
     document = read_cells(options.out, quick=options.quick)
-    document.setdefault("cap", options.cap)
-    if document["cap"] != options.cap:
-        raise SystemExit(f"{options.out} holds cells of at most {document['cap']} rows; name another --out")
+    caps = document.setdefault("cap", {"linear": options.cap, "others": options.cap_others})
+    if caps != {"linear": options.cap, "others": options.cap_others}:
+        raise SystemExit(f"{options.out} holds cells of at most {caps} rows; name another --out")
     wanted = plan(
         options.sets.split(","),
         options.learners.split(","),
         [float(e) for e in options.epsilons.split(",")],
-        options.seeds,
+        range(options.first, options.seeds),
     )
-    begun = monotonic()
-    for key, settings in wanted:
-        if key in document["cells"] or monotonic() - begun > 60 * options.minutes:
-            continue
-        document["cells"][key] = measure(**settings, cap=options.cap, judged=options.cap)
-        print(
-            key,
-            {way: cell["accuracy"] for way, cell in document["cells"][key].items() if way != "rows"},
-            file=sys.stderr,
-        )
-        write_cells(options.out, document)
+    missing = [
+        (key, settings | {"cap": caps.get(settings["learner"], caps["others"])})
+        for key, settings in wanted
+        if key not in document["cells"]
+    ]
+    run_cells(missing, document, out=options.out, workers=options.workers, seconds=60 * options.minutes)
+
+
+def run_cells(
+    missing: list[tuple[str, dict[str, Any]]], document: dict[str, Any], *, out: Path, workers: int, seconds: float
+) -> None:
+    """Measure cells in processes of their own, and keep what is done, at the latest when the time is over."""
+    begun = kept = monotonic()
+    with get_context("fork").Pool(workers) as pool:
+        found = pool.imap_unordered(_measured, missing)
+        for number in range(len(missing)):
+            try:
+                key, cell = found.next(timeout=max(0.0, begun + seconds - monotonic()))
+            except TimeoutError:
+                break
+            if cell is not None:
+                document["cells"][key] = cell
+            if monotonic() - kept > KEPT_EACH or number + 1 == len(missing):
+                write_cells(out, document)
+                kept = monotonic()
+                print(f"{number + 1} of {len(missing)} cells, {kept - begun:.0f} s", file=sys.stderr, flush=True)
+        pool.terminate()
+    write_cells(out, document)
+
+
+def _measured(one: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:
+    try:
+        return one[0], measure(**one[1])
+    except Exception:  # a cell that fails is said, and leaves the others alone
+        print(one[0], traceback.format_exc(), file=sys.stderr, flush=True)
+        return one[0], None
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -60,8 +89,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--learners", default=",".join(LEARNERS))
     parser.add_argument("--epsilons", default="0.5,1,2,3")
     parser.add_argument("--seeds", type=int, default=10, help="the alternative is chosen on the first half of them")
-    parser.add_argument("--cap", type=int, default=20_000, help="rows to learn from, and as many others to judge by")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no cell after so long")
+    parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
+    parser.add_argument("--cap", type=int, default=20_000, help="rows that linear models learn from")
+    parser.add_argument("--cap-others", type=int, default=4_000, help="rows that all other models learn from")
+    parser.add_argument("--workers", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end after so long")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
     parser.add_argument("--quick", action="store_true", help="marks the JSON as no full run")
     parser.add_argument("--table", action="store_true", help="measure nothing; write the page's tables from the JSON")

@@ -20,7 +20,7 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.releases.release import Release
 
 Array = NDArray[np.float64]
-MOST_SIGNED = 10
+MOST_SIGNED = {"linear": 10, "lightgbm": 2}  # classes; the others reject negative weights
 PENALTY, STEPS = 1.0, 150  # of the alternative that maximizes the likelihood
 
 
@@ -70,10 +70,10 @@ WORDS = {
 
 
 def ways_of(learner: str, *, classes: int) -> list[str]:
-    """Return the ways that a learner takes; backward correction of 20 classes takes minutes."""
-    if learner == "linear":
-        return ["plain", "forward", *(["backward"] if classes <= MOST_SIGNED else []), "likelihood", "default"]
-    return ["plain", "forward", *(["likelihood"] if learner in BOOSTED else []), "default"]
+    """Return the ways that a learner takes; backward correction of many classes takes minutes."""
+    backward = ["backward"] if classes <= MOST_SIGNED.get(learner, 0) else []
+    likelihood = ["likelihood"] if learner == "linear" or learner in BOOSTED else []
+    return ["plain", "forward", *backward, *likelihood, "default"]
 
 
 def fit_way(way: str, learner: str, rows: Rows, release: Release, *, seed: int) -> Callable[[Array], Array]:

@@ -11,10 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
-from sklearn.model_selection import train_test_split
-
-from benchmarks.data_sets import adult, ag_news, criteo, mnist, talkingdata
-from benchmarks.data_sets.folder import read_data_file
 
 Array = NDArray[np.float64]
 SETS: dict[str, Callable[[], Rows]] = {}
@@ -28,11 +24,13 @@ class Rows:
     y: NDArray[np.int64]
 
     def divided(self, seed: int, *, cap: int, judged: int) -> tuple[Rows, Rows]:
-        """Return at most ``cap`` rows to learn from and ``judged`` others, standardized by the first."""
-        some = min(len(self.y), cap + judged)
-        share = min(judged, some // 4) / some
-        order = np.random.default_rng(seed).permutation(len(self.y))[:some]
-        own, other = train_test_split(order, test_size=share, random_state=seed)
+        """Return at most ``cap`` rows to learn from, and a quarter of all, at most ``judged``, to judge by.
+
+        Features are standardized by the rows to learn from.
+        """
+        order = np.random.default_rng(seed).permutation(len(self.y))
+        other, own = np.split(order, [min(judged, len(order) // 4)])
+        own = own[:cap]
         mean, spread = self.X[own].mean(axis=0), self.X[own].std(axis=0)
         X = (self.X - mean) / np.where(spread > 0, spread, 1.0)
         return (replace(self, X=X[rows], y=self.y[rows]) for rows in (own, other))  # type: ignore[return-value]
@@ -59,12 +57,16 @@ for _name in ("digits", "breast_cancer", "wine"):
 
 @_listed("adult")
 def _adult() -> Rows:
+    from benchmarks.data_sets import adult
+
     data = adult()
     return Rows(X=np.asarray(data.X, dtype=np.float64), y=(data.y == data.classes[1]).astype(np.int64))
 
 
 @_listed("satellite")
 def _satellite() -> Rows:
+    from benchmarks.data_sets.folder import read_data_file
+
     rows = read_data_file("satimage_openml182_6430.parquet", what="Satellite", columns=["class"]).to_pandas()
     X = rows[[name for name in rows if str(name).endswith("attr") and not str(name).startswith("raw")]].to_numpy(
         np.float64
@@ -76,6 +78,8 @@ def _satellite() -> Rows:
 def _mnist() -> Rows:
     from sklearn.decomposition import PCA
 
+    from benchmarks.data_sets import mnist
+
     images = mnist()
     pixels = images.images.reshape(len(images.labels), -1)[:24_000] / 255.0
     return Rows(X=PCA(40, random_state=0).fit_transform(pixels), y=images.labels[:24_000].astype(np.int64))
@@ -83,6 +87,8 @@ def _mnist() -> Rows:
 
 @_listed("criteo")
 def _criteo() -> Rows:
+    from benchmarks.data_sets import criteo
+
     frame = criteo().table.to_pandas()
     counts = np.log1p(frame[[f"I{i}" for i in range(1, 14)]].clip(lower=0))
     codes = frame[[f"C{i}" for i in range(1, 27)]].fillna("none")
@@ -94,6 +100,8 @@ def _criteo() -> Rows:
 @_listed("talkingdata")
 def _talkingdata() -> Rows:
     """All 227 downloads, and every fifth of the other clicks: 1.1% are positive."""
+    from benchmarks.data_sets import talkingdata
+
     frame = talkingdata().table.to_pandas()
     kept = frame[(frame["is_attributed"] == 1) | (np.arange(len(frame)) % 5 == 0)]
     codes = kept[["ip", "app", "device", "os", "channel"]].astype(str)
@@ -114,6 +122,8 @@ def _hashed(codes: pd.DataFrame, *, width: int) -> Array:
 def _ag_news() -> Rows:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from benchmarks.data_sets import ag_news
 
     frame = ag_news().table.to_pandas().iloc[:24_000]
     words = TfidfVectorizer(max_features=5000, sublinear_tf=True).fit_transform(frame["text"])

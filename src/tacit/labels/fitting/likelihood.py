@@ -233,9 +233,7 @@ class _PenaltyPath:
 
     def gains(self, power: float) -> Array:
         """The log-likelihood of the held-out labels above that of the classes' rates alone, at each shrinkage."""
-        self._last, _ = self._kept.fit(
-            10.0**power, rates=self._rates, start=self._last, steps=_STEPS, precision=_ROUGH
-        )
+        self._last, _ = self._kept.fit(10.0**power, rates=self._rates, start=self._last, steps=_STEPS, precision=_ROUGH)
         self.fits[power] = self._last
         losses = self._judge.losses_between(self._rates, self._last, _SHRINKAGES)
         return np.asarray(losses[0] - losses)

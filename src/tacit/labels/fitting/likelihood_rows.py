@@ -156,14 +156,12 @@ class LikelihoodRows:
                 losses[place] += of(start + share * change, self.likelihood[part], self.weights[part])[0]
         return losses
 
-    def fit(
-        self, penalty: float, *, rates: Array, start: Array, steps: int, precision: float
-    ) -> tuple[Array, int]:
+    def fit(self, penalty: float, *, rates: Array, start: Array, steps: int, precision: float) -> tuple[Array, int]:
         """Return the parameters of the largest penalized likelihood, and the steps that it took.
 
         What is penalized is the distance from the rates of the classes, of the intercepts too: labels that say little
-        about slopes say little about intercepts. L-BFGS walks along the directions, each in steps of its own size: the inverse root of its curvature at the
-        start.
+        about slopes say little about intercepts. L-BFGS walks along the directions, each in steps of its own size: the
+        inverse root of its curvature at the start.
         """
         penalty *= self._share
         sizes = self._sizes(start, penalty)

@@ -31,13 +31,13 @@ def likeliest_shares(likelihood: Array, *, start: Array, weights: Array | None =
     counts = np.bincount(place.ravel(), weights=weights)
     order = np.argsort(likelihood[first].argmax(axis=1), kind="stable")  # of a square channel: outputs as labels
     order = order[:: -(-len(first) // _KINDS)]
-    return _shrunk(counts[order], likelihood[first[order]].T, start)
+    return _shrunk(counts[order].astype(np.float64), likelihood[first[order]].T, start)
 
 
 def shares_of_outputs(outputs: Codes, *, transition: Array, start: Array, weights: Array | None = None) -> Array:
     """Return :func:`likeliest_shares` of rows that all went through one channel, by what came out."""
     counts = np.bincount(outputs, weights=weights, minlength=transition.shape[1])
-    return _shrunk(counts, transition, start)
+    return _shrunk(counts.astype(np.float64), transition, start)
 
 
 def class_rates(likelihood: Array, weights: Array) -> Array:
@@ -73,7 +73,7 @@ def uniform_channel(transition: Array) -> tuple[float, float] | None:
 def _mixture(frequencies: Array, transition: Array, start: Array) -> Array:
     uniform = uniform_channel(transition)
     if uniform is None:
-        return unfold(frequencies[None], transition=transition, start=start, steps=_SHARE_STEPS)[0]
+        return np.asarray(unfold(frequencies[None], transition=transition, start=start, steps=_SHARE_STEPS)[0])
     return _fill(frequencies, *uniform)
 
 
