@@ -8,21 +8,15 @@ python -m benchmarks.labels_simpler --table
 from __future__ import annotations
 
 import argparse
-import sys
-import traceback
-from multiprocessing import TimeoutError, get_context
 from pathlib import Path
-from time import monotonic
-from typing import Any
 
-from benchmarks.cells import read_cells, write_cells, write_table
+from benchmarks.cells import fill_in_processes, read_cells, write_table
 from benchmarks.labels_simpler.cells import measure, plan
 from benchmarks.labels_simpler.learners import LEARNERS
 from benchmarks.labels_simpler.sets import SETS
 from benchmarks.labels_simpler.tables import simpler_table
 
 OUT = Path(__file__).parents[1] / "results" / "labels_simpler.json"
-KEPT_EACH = 20.0  # seconds
 PAGE = Path(__file__).parents[2] / "docs" / "labels_simpler.md"
 
 
@@ -46,37 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
         for key, settings in wanted
         if key not in document["cells"]
     ]
-    run_cells(missing, document, out=options.out, workers=options.workers, seconds=60 * options.minutes)
-
-
-def run_cells(
-    missing: list[tuple[str, dict[str, Any]]], document: dict[str, Any], *, out: Path, workers: int, seconds: float
-) -> None:
-    """Measure cells in processes of their own, and keep what is done, at the latest when the time is over."""
-    begun = kept = monotonic()
-    with get_context("fork").Pool(workers) as pool:
-        found = pool.imap_unordered(_measured, missing)
-        for number in range(len(missing)):
-            try:
-                key, cell = found.next(timeout=max(0.0, begun + seconds - monotonic()))
-            except TimeoutError:
-                break
-            if cell is not None:
-                document["cells"][key] = cell
-            if monotonic() - kept > KEPT_EACH or number + 1 == len(missing):
-                write_cells(out, document)
-                kept = monotonic()
-                print(f"{number + 1} of {len(missing)} cells, {kept - begun:.0f} s", file=sys.stderr, flush=True)
-        pool.terminate()
-    write_cells(out, document)
-
-
-def _measured(one: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:
-    try:
-        return one[0], measure(**one[1])
-    except Exception:  # a cell that fails is said, and leaves the others alone
-        print(one[0], traceback.format_exc(), file=sys.stderr, flush=True)
-        return one[0], None
+    fill_in_processes(
+        missing, document, measure=measure, out=options.out, workers=options.workers, minutes=options.minutes
+    )
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -93,7 +59,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cap", type=int, default=20_000, help="rows that linear models learn from")
     parser.add_argument("--cap-others", type=int, default=4_000, help="rows that all other models learn from")
     parser.add_argument("--workers", type=int, default=1, help="processes; set OMP_NUM_THREADS=1 with several")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="end after so long")
+    parser.add_argument("--minutes", type=float, default=10_000, help="end after so long")
     parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
     parser.add_argument("--quick", action="store_true", help="marks the JSON as no full run")
     parser.add_argument("--table", action="store_true", help="measure nothing; write the page's tables from the JSON")

@@ -29,6 +29,8 @@ _MANY = 40_000  # rows above which sizes are compared on a part, and the trees t
 _COMPARED = 30_000
 _CHANCE = 3.0  # log-likelihood that features without information may gain on held-out rows
 _SHARES = np.linspace(0, 1, 11)  # of the smaller trees, in the mean of two sizes
+_SCALES = np.array([0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.5, 3.2])  # of the scores
+_LOG_SPREAD = 0.5  # of the scale about 1, before any label
 _LEAST_SHARE = 0.1  # that is worth its trees
 _PATIENCE, _PATH = 15, 3.0  # rounds without gain: so many, or so that rounds times rate are this much
 
@@ -47,13 +49,13 @@ class BoostedRows:
 
 @dataclass(frozen=True, slots=True)
 class GrownTrees:
-    """Trees of one size or two, and the share of each in the mean."""
+    """Trees of one size or two, and the weight of each one's scores."""
 
     library: BoostingLibrary
     fits: tuple[tuple[float, Any], ...]
 
     def scores(self, X: Any) -> Array:  # noqa: ANN401
-        """Return the mean scores of rows."""
+        """Return the scores of rows."""
         return np.asarray(sum(share * self.library.scores(fitted, X) for share, fitted in self.fits))
 
 
@@ -69,7 +71,8 @@ def grow_trees(
     """Return the library's fitted trees, of the size and number under which held-out released labels are likeliest.
 
     Two sizes are tried: the estimator's own, and four leaves, which under much noise are better. What is kept is their
-    mean with the share of each under which held-out labels are likeliest (stacking), or one where the other has little.
+    mean with the share of each under which held-out labels are likeliest (stacking), or one where the other has little,
+    scaled as these labels say: trees that end early are not sure enough, trees of too few labels are too sure.
     ``judge`` are rows to choose by instead.
 
     References
@@ -176,6 +179,16 @@ class _SizeTrial:
 
 
 def _mixed(ran: list[_JudgedTrees]) -> list[tuple[float, _JudgedTrees]]:
+    """The sizes with the weight of each one's scores, a mean of what makes the held-out labels likely."""
+    shares = _shares(ran)
+    parts = [sum(share * judged.held[n].best_scores for share, judged in shares) for n in range(len(ran[0].held))]
+    held = [(judge.objective, part) for judge, part in zip(ran[0].held, parts, strict=True)]
+    losses = [sum(objective.loss(scale * part) for objective, part in held) for scale in _SCALES]
+    scale = float(softmax(-np.array(losses) - np.log(_SCALES) ** 2 / (2 * _LOG_SPREAD**2)) @ _SCALES)
+    return [(scale * share, judged) for share, judged in shares]
+
+
+def _shares(ran: list[_JudgedTrees]) -> list[tuple[float, _JudgedTrees]]:
     """The sizes with their shares: the mean of all shares, each counted by how likely it makes the held-out labels."""
     if len(ran) == 1:
         return [(1.0, ran[0])]
