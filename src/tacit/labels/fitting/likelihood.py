@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,10 @@ Array = NDArray[np.float64]
 _TINY = 1e-300
 _SHRINKAGES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)  # of a fit: 0 leaves the rates alone
 _DECADES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0)  # of the penalty, from strong to weak
-_USUAL, _SPREAD = 1.0, 1.0  # decade of the penalty, and its standard deviation, before any label
+_USUAL, _SPREAD = 1.0, 0.7  # decade of the penalty, and its standard deviation, before any label
 _USUAL_SHRINKAGE, _LOG_SPREAD = 1.25, 0.5  # a penalty pulls fits too near the rates; log-normal
 _LEAST_SHRINKAGE = 0.05  # whose probability 0 has
+_LEAST_CHANCE = 0.05  # of a penalty that is worth a fit
 _WORSE = 3.0  # log-likelihood below the best at which a search among weaker penalties ends
 _CHANCE = 2.0  # log-likelihood that features without information may gain on held-out rows
 _STEPS = 20
@@ -70,8 +72,8 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     coef_, intercept_
         Of the features as they were given; one row for each class.
     penalty_, shrinkage_, n_iter_
-        The penalty that was used; what the fit's distance from the rates of the classes was multiplied by; the steps of
-        the last fit.
+        The penalty that was used, or the geometric mean of several; what the fit's distance from the rates of the
+        classes was multiplied by; the steps of the longest fit.
     classes_, n_features_in_
         As in scikit-learn.
 
@@ -137,16 +139,21 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         weights = self._weights(likelihood, _check_sample_weight(sample_weight, X, dtype=np.float64))
         features = StandardizedFeatures.of(X, weights)
         evidence = LikelihoodRows(features, likelihood, weights)
-        rates = start = evidence.start()
-        if self.penalty is None:
-            self.penalty_, self.shrinkage_, start = self._choose(evidence, rates)
-        else:
-            self.penalty_, self.shrinkage_ = self.penalty, self.shrinkage
-        precision = _FINE if evidence.rows * evidence.cells > _CELLS else _FINEST
-        found, self.n_iter_ = evidence.fit(
-            self.penalty_, rates=rates, start=start, steps=self.max_iter, precision=precision
+        rates = evidence.start()
+        tried = (
+            self._choose(evidence, rates)
+            if self.penalty is None
+            else [_Chosen(self.penalty, 1.0, self.shrinkage, rates)]
         )
-        found = rates + self.shrinkage_ * (found - rates)
+        precision = _FINE if evidence.rows * evidence.cells > _CELLS else _FINEST
+        found, self.n_iter_ = rates, 0
+        for one in tried:
+            fit, steps = evidence.fit(
+                one.penalty, rates=rates, start=one.start, steps=self.max_iter, precision=precision
+            )
+            found, self.n_iter_ = found + one.chance * one.shrinkage * (fit - rates), max(self.n_iter_, steps)
+        self.penalty_ = float(np.exp(sum(one.chance * np.log(one.penalty) for one in tried)))
+        self.shrinkage_ = sum(one.chance * one.shrinkage for one in tried)
         slopes, self.intercept_ = features.unscaled(found)
         self.coef_ = slopes.T
         if len(self.intercept_) == 1:  # the log odds of the second class
@@ -165,15 +172,15 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         posterior = likelihood * shares
         return np.asarray(weights * (posterior @ of_class) / posterior.sum(axis=1))
 
-    def _choose(self, evidence: LikelihoodRows, rates: Array) -> tuple[float, float, Array]:
-        """The penalty and the shrinkage under which held-out labels are likeliest, and a fit near them.
+    def _choose(self, evidence: LikelihoodRows, rates: Array) -> list[_Chosen]:
+        """The penalties under which held-out labels are likely, with their chances and shrinkages.
 
-        Decades first, then the halves beside the best. It is the mean of all that were tried, each counted by how
-        likely it makes the labels and by how usual it is: the likeliest of few noisy labels is so by chance.
+        Decades first, then the halves beside the best. All that were tried count, by how likely they make the labels
+        and by how usual they are: the likeliest of few noisy labels is so by chance.
         """
         paths = self._paths(evidence, rates)
         if not paths:
-            return 1.0, 1.0, rates
+            return [_Chosen(1.0, 1.0, 1.0, rates)]
         gains: dict[float, Array] = {}
         for power in _DECADES:
             gains[power] = sum((path.gains(power) for path in paths), np.zeros(len(_SHRINKAGES)))
@@ -189,8 +196,10 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 NoSignalWarning,
                 stacklevel=4,
             )
-        power, shrinkage = _mean_choice(gains)
-        return 10.0**power, shrinkage, paths[0].fits[min(gains, key=lambda tried: abs(tried - power))]
+        return [
+            _Chosen(10.0**power, chance, shrinkage, paths[0].fits[power])
+            for power, chance, shrinkage in _chances(gains)
+        ]
 
     def _paths(self, evidence: LikelihoodRows, rates: Array) -> list[_PenaltyPath]:
         """Divide rows into those to fit and those to judge by, as many times as the size of the data allows."""
@@ -244,12 +253,25 @@ def _best(gains: dict[float, Array]) -> tuple[float, float]:
     return power, float(gains[power].max())
 
 
-def _mean_choice(gains: dict[float, Array]) -> tuple[float, float]:
-    """The mean penalty, as a power of ten, and the mean shrinkage, under their distribution given the labels."""
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A penalty, its chance, the shrinkage of its fit, and a fit near it."""
+
+    penalty: float
+    chance: float
+    shrinkage: float
+    start: Array
+
+
+def _chances(gains: dict[float, Array]) -> list[tuple[float, float, float]]:
+    """The powers of ten that the labels make likely, with their chances and the mean shrinkage under each."""
     powers, shrinkages = np.array(sorted(gains)), np.array(_SHRINKAGES)
     positive = np.maximum(shrinkages, _LEAST_SHRINKAGE)
     usual = -((powers - _USUAL) ** 2) / (2 * _SPREAD**2) + np.log(np.gradient(powers))
     usual = usual[:, None] - np.log(positive / _USUAL_SHRINKAGE) ** 2 / (2 * _LOG_SPREAD**2)
     usual += np.log(np.gradient(shrinkages) / positive)
-    chances = softmax(usual + np.stack([gains[power] for power in powers.tolist()]))
-    return float(powers @ chances.sum(axis=1)), float(shrinkages @ chances.sum(axis=0))
+    both = softmax(usual + np.stack([gains[power] for power in powers.tolist()]))
+    chances = both.sum(axis=1)
+    means, kept = both @ shrinkages / chances, chances >= min(_LEAST_CHANCE, chances.max())
+    chances = chances / chances[kept].sum()
+    return [(float(powers[one]), float(chances[one]), float(means[one])) for one in np.flatnonzero(kept)]
