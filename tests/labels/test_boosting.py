@@ -13,6 +13,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from tacit.labels.fitting.boosting.class_shift import class_shift
 from tacit.labels.fitting.boosting.learner import LikelihoodBoosting, LikelihoodBoostingRegressor
 from tacit.labels.fitting.boosting.libraries import library_of
+from tacit.labels.fitting.boosting.objective import ReleasedObjective
+from tacit.labels.fitting.boosting.rounds import _JudgedTrees, _mixed
+from tacit.labels.fitting.boosting.trees import TreeJudge
 from tacit.labels.fitting.likelihood import NoSignalWarning
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
@@ -246,3 +249,17 @@ def _unboosted():
         xgboost.XGBClassifier(booster="gblinear"),
         lightgbm.LGBMClassifier(boosting_type="rf"),
     )
+
+
+def test_scores_are_scaled_as_held_out_labels_say():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=2000) * 2
+    y = (rng.random(2000) < 1 / (1 + np.exp(-scores))).astype(np.int64)
+    coin = RandomizedResponse(epsilon=2.0, classes=2)
+    objective = ReleasedObjective.of(coin.likelihood(coin.randomize(y, rng=rng)), None)
+    for factor in (0.4, 1.0, 2.0):
+        held = TreeJudge(None, objective, 1)
+        held.judge(factor * scores)
+        held.best_scores = factor * scores
+        ((scale, _),) = _mixed([_JudgedTrees(None, np.array(held.losses), [held], None, 1)])
+        assert abs(scale * factor - 1) < 0.25

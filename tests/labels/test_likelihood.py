@@ -13,8 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.labels.fitting.likelihood import LikelihoodRegression, NoSignalWarning
-from tacit.labels.fitting.shares import class_rates
-from tacit.labels.fitting.shares import unfold
+from tacit.labels.fitting.shares import class_rates, unfold
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
@@ -182,3 +181,28 @@ def test_shares_of_many_classes_under_much_noise_are_near_equal_ones():
     np.testing.assert_allclose(
         class_rates(halves, weights)[0], class_rates(many[:10_000], np.ones(10_000))[0], atol=0.1
     )
+
+
+def test_intercepts_of_labels_that_say_little_stay_at_the_rates():
+    rng, even, coin = RNG(0), np.log(10), RandomizedResponse(epsilon=0.5, classes=10)
+    losses, free = [], []
+    for seed in range(10):
+        X, y = rng.normal(size=(1000, 5)), rng.integers(10, size=1000)
+        likelihood = released(y, epsilon=0.5, classes=10, seed=seed)
+        model = LikelihoodRegression(penalty=300.0).fit_likelihoods(X, likelihood)
+        losses.append(-np.log(model.predict_proba(X)).mean())
+        seen = np.bincount(likelihood.argmax(axis=1), minlength=10)[None] / 1000
+        shares = unfold(seen, transition=coin.transition(), start=np.full(10, 0.1), steps=1000)[0]
+        free.append(-np.log(np.maximum(shares, 1e-3)).mean())
+    assert np.mean(losses) < even + 0.1
+    assert np.mean(free) > even + 0.3, "control: the likeliest intercepts"
+
+
+def test_penalties_that_are_as_likely_share_the_fit():
+    X, y = rows(3000, rate=0.05, seed=3)
+    model = LikelihoodRegression(random_state=0).fit_likelihoods(X, released(y, epsilon=0.5))
+    one = LikelihoodRegression(penalty=model.penalty_, shrinkage=model.shrinkage_).fit_likelihoods(
+        X, released(y, epsilon=0.5)
+    )
+    assert 0.1 < model.penalty_ < 300
+    assert not np.allclose(model.coef_, one.coef_, rtol=0.02)
