@@ -35,6 +35,7 @@ ROUTES = [
     ("POST", "/competitions/{slug}/state", "owner", {"state": "closed"}),
     ("DELETE", "/competitions/{slug}", "owner", None),
     ("GET", "/actions", "host", None),
+    ("GET", "/metrics", "host", None),
     ("POST", "/competitions", "host", {}),
 ]
 PAGES = [

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.server.upkeep import backup, check, restore
+from tacit.cli.server.upkeep import DatabaseUrl, backup, check, restore, rotate
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True)
-for _command in (backup, restore, check):
+for _command in (backup, restore, check, rotate):
     app.command()(_command)
 
 
@@ -24,10 +24,7 @@ def serve(
         Path,
         typer.Option(help="The folder of the database, the ledger and the key of the labels; created with mode 0700."),
     ] = Path("tacit-server"),
-    database: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="A postgresql:// URL, or a SQLite file. Default: server.db in the folder."),
-    ] = None,
+    database: DatabaseUrl = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on. 127.0.0.1: this machine only; put others behind HTTPS.")
     ] = "127.0.0.1",
@@ -50,6 +47,17 @@ def serve(
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For names the caller; repeatable."),
     ] = None,
+    access_log: Annotated[
+        bool,
+        typer.Option("--access-log", help="Write one line of JSON per request to standard error, without secrets."),
+    ] = False,
+    metrics_token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TACIT_METRICS_TOKEN",
+            help="A token that reads /api/v1/metrics and nothing else; prefer the environment variable.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and token as one line of JSON.")] = False,
 ) -> None:
     """Start the scoring server: pages, JSON API, and a leaderboard that does not leak its labels.
@@ -71,6 +79,7 @@ def serve(
         load_extra(package, extra="server")
     from tacit.server import RequestRate, ScoringEngine, ServerLimits, ServerSettings
     from tacit.server.demo import offer_titanic
+    from tacit.server.log import write_log
 
     each = RequestRate(per_minute=rate, burst=max(1, rate // 2))
     settings = ServerSettings(
@@ -79,12 +88,15 @@ def serve(
         limits=ServerLimits(body=max_body * 2**20, token_rate=each, address_rate=each),
         secure_cookies=secure_cookies,
         trusted_proxies=_addresses(trusted_proxy or []),
+        metrics_token=_secret(metrics_token),
     )
     engine = ScoringEngine.open(settings)
     try:
         if demo:
             offer_titanic(engine)
         token = engine.new_admin_token() if new_admin_token else engine.first_admin_token()
+        if access_log:
+            write_log()
         _run(engine, host=host, port=port, token=token, as_json=as_json)
     finally:
         engine.close()
@@ -102,6 +114,15 @@ def _addresses(given: list[str]) -> tuple[str, ...]:
         except ValueError:
             raise InvalidInput(f"must be an IP address such as 10.0.0.5, got {one!r}", field="trusted_proxy") from None
     return tuple(given)
+
+
+def _secret(given: str | None) -> str | None:
+    """Return the token for metrics, or raise where it can be guessed."""
+    from tacit.privacy.errors import InvalidInput
+
+    if given and len(given) < 16:
+        raise InvalidInput("must have 16 characters or more", field="metrics_token")
+    return given or None
 
 
 def _allow_connections() -> None:

@@ -10,6 +10,7 @@ from time import monotonic
 
 from sqlalchemy import Connection, insert, select, update
 
+from tacit.privacy.errors import TacitError
 from tacit.server.desk import HostDesk
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
@@ -36,7 +37,7 @@ class TokenAccess(CompetitionReader):
     def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:
         super().__init__(settings, key=key)
         self._lock = threading.Lock()  # writers of this process queue here, not inside the database
-        self._check_key()
+        self._key_check = self._check_key()
         # read once: asked under load, the database would hold up the event loop for every team's first request
         self._known = self._read_teams()
         self._asked: dict[bytes, float] = {}  # when a token was last looked up: another process may void it
@@ -133,6 +134,15 @@ class TokenAccess(CompetitionReader):
             connection.execute(update(SERVER).values(time=SERVER.c.time))
         self._accounts.reach()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether :meth:`check_ready` finds nothing wrong."""
+        try:
+            self.check_ready()
+        except TacitError:
+            return False
+        return True
+
     def _read_admin(self) -> bytes | None:
         with self._database.reading() as connection:
             return _admin_of(connection)
@@ -141,15 +151,17 @@ class TokenAccess(CompetitionReader):
         with self._database.reading() as connection:
             return {bytes(row["token"]): team_of(row) for row in connection.execute(_MEMBERS).mappings()}
 
-    def _check_key(self) -> None:
-        """Write a known text under the key at the first start, and refuse another key later."""
+    def _check_key(self) -> bytes:
+        """Write a known text under the key at the first start, and refuse another key later; return what is written."""
         with self._database.founding() as connection:
             row = connection.execute(select(SERVER)).mappings().first()
             if row is None:
                 sealed = self._key.seal(_KEY_CHECK, place="this server")
                 connection.execute(insert(SERVER).values(id=1, time=self._now(), key_check=sealed, admin=None))
             else:
-                self._key.open(bytes(row["key_check"]), place="this server")
+                sealed = bytes(row["key_check"])
+                self._key.open(sealed, place="this server")
+            return sealed
 
     def _now(self) -> str:
         return self.settings.clock().isoformat()
@@ -157,6 +169,7 @@ class TokenAccess(CompetitionReader):
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with self._lock, self._database.writing() as connection:
+            self._database.check_key(connection, self._key_check)
             yield connection
 
 

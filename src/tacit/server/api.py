@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.settings import settings_of
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import Forbidden, Unauthorized
-from tacit.server.guard import caller
+from tacit.server.guard import caller, token_of
 from tacit.server.hosting import CompetitionChange
 from tacit.server.intake import DESCRIPTION, take_submission
 from tacit.server.leaks import ReplayRunner, forecast_of
+from tacit.server.metrics import process_gauges
 from tacit.server.payloads import (
     ChangeRequest,
     CompetitionRequest,
@@ -51,6 +53,7 @@ from tacit.server.records import (
 )
 from tacit.server.rules import CompetitionPlan, Rules
 from tacit.server.terms import CompetitionTerms
+from tacit.server.tokens import hash_token
 
 __all__ = ["export_answer", "router"]
 
@@ -123,6 +126,14 @@ def _refused(identity: Identity, who: str) -> TacitError:
     return Unauthorized(f"only {who} may do this; send the token as Authorization: Bearer TOKEN")
 
 
+def _check_may_measure(request: Request, identity: Identity, expected: str | None) -> None:
+    told = token_of(request.headers) or ""
+    if not isinstance(identity, Host) and (
+        expected is None or not hmac.compare_digest(hash_token(told), hash_token(expected))
+    ):
+        raise _refused(identity, "the host, or whoever has the token for metrics,")
+
+
 ONLY_HOST = [Depends(_host)]
 VIEWER, MANAGER, OWNER = _running("viewer"), _running("manager"), _running("owner")
 Author = Annotated[Host | Organizer, Depends(_author)]
@@ -145,6 +156,22 @@ def _for_anyone(routes: APIRouter) -> None:
     def ready(engine: Served) -> dict[str, str]:
         engine.check_ready()
         return {"status": "ready"}
+
+    @routes.get(
+        "/metrics",
+        summary="Counts and times of requests, for Prometheus; for the host or with the token for metrics",
+        response_class=PlainTextResponse,
+    )
+    def metrics(request: Request, engine: Served, identity: Caller) -> PlainTextResponse:
+        _check_may_measure(request, identity, engine.settings.metrics_token)
+        gauges = {
+            "tacit_connections": request.app.state.connections.total(),
+            "tacit_submissions_waiting": engine.waiting,
+            "tacit_body_room_bytes": request.app.state.room.left,
+            "tacit_ready": engine.is_ready,
+            **process_gauges(),
+        }
+        return PlainTextResponse(request.app.state.metrics.text(gauges))
 
     @routes.get("/competitions", summary="All competitions")
     def competitions(engine: Served, identity: Caller) -> tuple[Competition, ...]:

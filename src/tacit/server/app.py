@@ -6,6 +6,7 @@ import logging
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
@@ -19,11 +20,13 @@ from starlette.requests import ClientDisconnect
 from tacit import __version__
 from tacit.privacy.errors import TacitError
 from tacit.server.api import router
+from tacit.server.bodies import BodyRoom
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import status_of
 from tacit.server.guard import RequestGuard
 from tacit.server.leaks import ReplayRunner
 from tacit.server.log import write_log
+from tacit.server.metrics import ServerMetrics
 from tacit.server.pages import add_pages
 from tacit.server.settings import ServerSettings
 
@@ -66,10 +69,12 @@ def create_app(source: ServerSettings | ScoringEngine) -> FastAPI:
     if isinstance(source, ScoringEngine):
         app.state.engine = source
     app.state.replays = ReplayRunner(running)
+    app.state.metrics, app.state.room = ServerMetrics(), BodyRoom(app.state.settings.limits.room)
+    app.state.connections = Counter()
     app.include_router(router())
     add_pages(app)
     _add_refusals(app)
-    app.add_middleware(RequestGuard, engine=lambda: app.state.engine)
+    app.add_middleware(RequestGuard, engine=lambda: app.state.engine, room=app.state.room, metrics=app.state.metrics)
     return app
 
 
@@ -103,7 +108,7 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
             host=host,
             port=port,
             loop="asyncio",  # uvloop accepts one connection a turn: the last of 64 at once waits for seconds
-            http=bounded_protocol(settings.limits, trusted=settings.trusted_proxies),
+            http=bounded_protocol(settings.limits, held=app.state.connections, trusted=settings.trusted_proxies),
             proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=list(settings.trusted_proxies),
             access_log=False,  # uvicorn's has whole paths; ours has routes
@@ -140,10 +145,9 @@ def _add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(TacitError)
     def refuse(request: Request, error: TacitError) -> Response:
-        del request
         status = status_of(error)
         if status >= 500:
-            _log.error("a request failed: %s", type(error.__cause__ or error).__name__)
+            _note(request, error.__cause__ or error)
         return JSONResponse({"error": str(error)}, status_code=status)
 
     @app.exception_handler(RequestValidationError)
@@ -163,9 +167,14 @@ def _add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def fail(request: Request, error: Exception) -> Response:
-        del request
-        _log.error("a request failed: %s", type(error).__name__)
+        _note(request, error)
         return JSONResponse({"error": "the server failed; this was logged"}, status_code=500)
+
+
+def _note(request: Request, error: BaseException) -> None:
+    """Log which request failed, and the kind of the error, whose text may quote what must not be read."""
+    kind, number = type(error).__name__, getattr(request.state, "request", "")
+    _log.error("request %s failed: %s", number, kind, extra={"fields": {"request": number, "failed": kind}})
 
 
 def _sentence(error: RequestValidationError) -> str:

@@ -35,6 +35,11 @@ class BodyRoom:
     def __init__(self, size: int) -> None:
         self._size = self._left = size
 
+    @property
+    def left(self) -> int:
+        """The bytes that nobody takes now."""
+        return self._left
+
     @contextmanager
     def taken(self, wanted: int) -> Iterator[None]:
         """Take room for a body, all of it at the most; raise Unavailable if others have it now."""

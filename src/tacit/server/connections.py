@@ -32,9 +32,18 @@ def network_of(client: tuple[str, int] | None) -> str:
     return str(address)
 
 
-def bounded_protocol(limits: ServerLimits, *, trusted: Collection[str] = ()) -> type[HttpToolsProtocol]:
-    """Return uvicorn's protocol with the limits of a server; ``trusted`` proxies may have any number of connections."""
-    held: Counter[str] = Counter()
+def bounded_protocol(
+    limits: ServerLimits, *, held: Counter[str], trusted: Collection[str] = ()
+) -> type[HttpToolsProtocol]:
+    """Return uvicorn's protocol with the limits of a server.
+
+    Parameters
+    ----------
+    held
+        Counts the open connections by address.
+    trusted
+        Proxies, which may have any number of connections.
+    """
 
     class BoundedProtocol(HttpToolsProtocol):
         """One connection; it is closed without an answer where it exceeds a limit."""

@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Column, MetaData, QueuePool, String, Table, insert, select
+from sqlalchemy import Column, Connection, MetaData, QueuePool, String, Table, insert, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from tacit.privacy.database import PATIENCE, Database, first_line
@@ -69,6 +69,13 @@ class ServerDatabase(Database):
             version = Table(self.schema.table, MetaData(), Column("version_num", String(32), primary_key=True))
             version.create(connection)
             connection.execute(insert(version).values(version_num=self.schema.head))
+
+    @staticmethod
+    def check_key(connection: Connection, expected: bytes) -> None:
+        """Raise if the server's key was rotated; until the transaction ends no rotation begins."""
+        found = connection.execute(select(SERVER.c.key_check).with_for_update(read=True)).scalar_one()
+        if bytes(found) != expected:
+            raise Unavailable("the server's key was rotated; nothing was written, start the server again")
 
     def close(self) -> None:
         """Close all connections."""

@@ -71,7 +71,9 @@ class ScoringEngine(TokenAccess):
 
     def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:
         super().__init__(settings, key=key)
-        self._writer = SubmissionWriter(self._database, key=key, settings=settings, lock=self._lock)
+        self._writer = SubmissionWriter(
+            self._database, key=key, key_check=self._key_check, settings=settings, lock=self._lock
+        )
         self._inspector = SubmissionInspector(
             self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle
         )
@@ -186,6 +188,11 @@ class ScoringEngine(TokenAccess):
         answer.add_done_callback(lambda _: self._inspector.wake())
         return answer
 
+    @property
+    def waiting(self) -> int:
+        """How many submissions wait for the writer."""
+        return self._writer.waiting
+
     def wait_for_inspection(self) -> None:
         """Return when every submission so far was inspected."""
         self._inspector.drain()
@@ -252,6 +259,7 @@ class ScoringEngine(TokenAccess):
     ) -> None:
         """Store a competition; its labels are known to the ledger first."""
         with self._lock, self._database.founding() as connection:
+            self._database.check_key(connection, self._key_check)
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
                 raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
             if connection.execute(select(DELETED.c.slug).where(DELETED.c.slug == terms.slug)).first() is not None:
@@ -284,7 +292,11 @@ class ScoringEngine(TokenAccess):
 
 
 def _check_key_is_kept(settings: ServerSettings) -> None:
-    """Raise if a server was begun and its key is gone: a new one would open nothing and hide that."""
+    """Raise if a rotation was interrupted, or if the key is gone: a new one would open nothing and hide that."""
+    if settings.next_key_location.exists():
+        raise InvalidInput(
+            f"the rotation to the key in {settings.next_key_location} was interrupted: run `tacit serve rotate` again"
+        )
     if ServerKey.exists(settings.key_location):
         return
     database = ServerDatabase.at(settings.database_location)

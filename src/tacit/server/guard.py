@@ -21,6 +21,7 @@ from tacit.server.cookies import SessionCookie
 from tacit.server.engine import ScoringEngine
 from tacit.server.errors import ServerError, TooLarge, TooManyRequests, Unavailable
 from tacit.server.limits import RateLimit
+from tacit.server.metrics import ServerMetrics
 from tacit.server.records import AnonymousCaller, Host, Identity, Organizer, Team
 from tacit.server.tokens import hash_token
 
@@ -60,11 +61,12 @@ class RequestGuard:
     log has the route, never a path's own text, a query, a header or a body.
     """
 
-    def __init__(self, app: ASGIApp, *, engine: Callable[[], ScoringEngine]) -> None:
-        self._app, self._engine = app, engine
+    def __init__(
+        self, app: ASGIApp, *, engine: Callable[[], ScoringEngine], room: BodyRoom, metrics: ServerMetrics
+    ) -> None:
+        self._app, self._engine, self._room, self._metrics = app, engine, room, metrics
         self._tokens: RateLimit | None = None
         self._addresses: RateLimit | None = None
-        self._room: BodyRoom | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take a request."""
@@ -72,6 +74,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         began, status, number = perf_counter(), 500, secrets.token_hex(8)
+        scope.setdefault("state", {})["request"] = number
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -86,7 +89,11 @@ class RequestGuard:
         try:
             await self._guarded(scope, receive, answer)
         finally:
-            fields = {"request": number} | _fields(scope, status=status, seconds=perf_counter() - began)
+            seconds = perf_counter() - began
+            method, route = _asked(scope)
+            self._metrics.observe(method=method, route=route, status=status, seconds=seconds)
+            fields: dict[str, object] = {"request": number, "method": method, "route": route, "status": status}
+            fields |= {"milliseconds": round(1000 * seconds, 1), "who": _caller(scope)}
             _log.info("request %s", fields, extra={"fields": fields})
 
     def _transport_security(self) -> dict[str, str]:
@@ -126,7 +133,6 @@ class RequestGuard:
         limits = self._engine().settings.limits
         if scope["method"] in _BODILESS or size <= limits.small_body:
             return nullcontext()
-        self._room = self._room or BodyRoom(limits.room)
         document = Headers(scope=scope).get("content-type", "").startswith("application/json")
         return self._room.taken(size * (_DOCUMENT if document else 1))
 
@@ -174,17 +180,17 @@ def _refusal(refusal: ServerError, *, headers: dict[str, str]) -> JSONResponse:
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=headers)
 
 
-def _fields(scope: Scope, *, status: int, seconds: float) -> dict[str, object]:
+def _asked(scope: Scope) -> tuple[str, str]:
+    """Return the method and the route of a request, never its path's own text."""
     route: Any = scope.get("route")
+    return scope["method"] if scope["method"] in _METHODS else "other", getattr(route, "path", "none")
+
+
+def _caller(scope: Scope) -> str:
+    """Return whose token or session it was."""
     state = scope.get("state", {})
     known = (state.get(name, AnonymousCaller()) for name in ("identity", "visitor"))
-    return {
-        "method": scope["method"] if scope["method"] in _METHODS else "other",
-        "route": getattr(route, "path", "none"),
-        "status": status,
-        "milliseconds": round(1000 * seconds, 1),
-        "who": next((_who(one) for one in known if not isinstance(one, AnonymousCaller)), "anyone"),
-    }
+    return next((_who(one) for one in known if isinstance(one, Host | Organizer | Team)), "anyone")
 
 
 def _who(identity: Host | Organizer | Team) -> str:

@@ -56,9 +56,17 @@ class ServerKey:
     @classmethod
     def find(cls, file: Path) -> ServerKey:
         """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent."""
-        told = os.environ.get(VARIABLE)
-        if told is not None:
-            return cls(_decode(told, where=f"the environment variable {VARIABLE}"))
+        return cls.told(VARIABLE) or cls.find_file(file)
+
+    @classmethod
+    def told(cls, variable: str) -> ServerKey | None:
+        """Take the key from an environment variable; None if there is no such variable."""
+        told = os.environ.get(variable)
+        return None if told is None else cls(_decode(told, where=f"the environment variable {variable}"))
+
+    @classmethod
+    def find_file(cls, file: Path) -> ServerKey:
+        """Take the key from a file, which is made with mode 0600 where it is absent."""
         if not file.exists():
             _make(file, cls.new())
         _check_mode(file)

@@ -41,6 +41,8 @@ class ServerSettings:
         Whether cookies are sent over HTTPS alone; right for every server that others reach.
     trusted_proxies
         The addresses of proxies whose X-Forwarded-For names the caller; anyone else's is not read.
+    metrics_token
+        With this token, as with the admin token, the metrics can be read, and nothing else.
     """
 
     folder: Path
@@ -51,6 +53,7 @@ class ServerSettings:
     limits: ServerLimits = field(default_factory=ServerLimits)
     secure_cookies: bool = False
     trusted_proxies: tuple[str, ...] = ()
+    metrics_token: str | None = field(default=None, repr=False)
     clock: Callable[[], datetime] = utc_now
 
     @property
@@ -62,6 +65,11 @@ class ServerSettings:
     def key_location(self) -> Path:
         """The key's file."""
         return self.key_file or self.folder / "labels.key"
+
+    @property
+    def next_key_location(self) -> Path:
+        """The file of a new key, until everything is sealed under it."""
+        return self.key_location.with_name(f"{self.key_location.name}.new")
 
     @property
     def ledger_location(self) -> str:

@@ -59,8 +59,15 @@ class SubmissionWriter:
     """
 
     def __init__(
-        self, database: ServerDatabase, *, key: ServerKey, settings: ServerSettings, lock: threading.Lock
+        self,
+        database: ServerDatabase,
+        *,
+        key: ServerKey,
+        key_check: bytes,
+        settings: ServerSettings,
+        lock: threading.Lock,
     ) -> None:
+        self._key_check = key_check
         self._database, self._key, self._settings, self._lock = database, key, settings, lock
         self._rng = system_rng()
         self._queue: queue.Queue[Submission | None] = queue.Queue(_WAITING)
@@ -73,6 +80,11 @@ class SubmissionWriter:
     def idle(self) -> bool:
         """Whether nothing waits and nothing came lately."""
         return self._queue.empty() and monotonic() - self._last > _QUIET
+
+    @property
+    def waiting(self) -> int:
+        """How many submissions wait."""
+        return self._queue.qsize()
 
     def put(self, submission: Submission) -> Future[ScoredSubmission]:
         """Queue a submission; its answer is set when it is on disk, or refused."""
@@ -107,6 +119,7 @@ class SubmissionWriter:
     def _write(self, batch: Sequence[Submission]) -> None:
         try:
             with self._lock, self._database.writing() as connection:
+                self._database.check_key(connection, self._key_check)
                 outcomes = _SubmissionGroup(
                     connection, batch, key=self._key, now=self._settings.clock(), rng=self._rng
                 ).decide()

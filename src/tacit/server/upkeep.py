@@ -82,10 +82,10 @@ def unreadable(connection: Connection, key: ServerKey) -> Iterator[str]:
 
 def problems(settings: ServerSettings) -> list[str]:
     """Return all that is wrong with a server's data, one sentence each; nothing is changed."""
-    _check_files(settings)
-    damaged = [told for name in _FILES for told in check_file(settings.folder / name)]
-    if damaged:
-        return damaged
+    if settings.database is None:
+        _check_files(settings)
+        if damaged := [told for name in _FILES for told in check_file(settings.folder / name)]:
+            return damaged
     if not ServerKey.exists(settings.key_location):
         return [f"the key file {settings.key_location} is missing: nothing opens without it"]
     key = ServerKey.find(settings.key_location)

@@ -12,10 +12,14 @@ from tacit.cli.options import AsJson, print_json
 if TYPE_CHECKING:
     from tacit.server import ServerSettings
 
-__all__ = ["backup", "check", "restore"]
+__all__ = ["DatabaseUrl", "backup", "check", "restore", "rotate"]
 
 Folder = Annotated[Path, typer.Option(help="The folder of the server.")]
 Backup = Annotated[Path, typer.Argument(metavar="BACKUP", help="The folder of the copy.")]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="A postgresql:// URL, or a SQLite file. Default: server.db in the folder."),
+]
 
 _HERE = Path("tacit-server")
 
@@ -48,7 +52,7 @@ def restore(source: Backup, folder: Folder = _HERE, as_json: AsJson = False) -> 
     _say([str(file) for file in put_back(source, _settings(folder))], as_json=as_json)
 
 
-def check(folder: Folder = _HERE, as_json: AsJson = False) -> None:
+def check(folder: Folder = _HERE, database: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Check a server's data: files, labels under the key, counts, and that database and ledger agree.
 
     Exit code 0: all is well. 1: something is wrong, and each line says what.
@@ -57,7 +61,7 @@ def check(folder: Folder = _HERE, as_json: AsJson = False) -> None:
     """
     from tacit.server.upkeep import problems
 
-    found = problems(_settings(folder))
+    found = problems(_settings(folder, database))
     if as_json:
         print_json({"problems": found})
     else:
@@ -65,10 +69,28 @@ def check(folder: Folder = _HERE, as_json: AsJson = False) -> None:
     raise typer.Exit(1 if found else 0)
 
 
-def _settings(folder: Path) -> ServerSettings:
+def rotate(folder: Folder = _HERE, database: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Make a new key, and seal labels, teams' states and the ledger's secret under it; stop the server before.
+
+    The file labels.key is replaced last, so an interrupted rotation can be run again. A key in TACIT_SERVER_KEY is
+    replaced by the one in TACIT_SERVER_NEW_KEY. Backups open with the key they were made under: keep it with them.
+
+    Example: tacit serve rotate --folder competition
+    """
+    from tacit.server.rotation import rotate_key
+
+    file = rotate_key(_settings(folder, database))
+    told = "Everything is under the new key: start the server again"
+    if as_json:
+        print_json({"key": None if file is None else str(file)})
+    else:
+        typer.echo(f"{told}, with TACIT_SERVER_NEW_KEY as TACIT_SERVER_KEY." if file is None else f"{told}.")
+
+
+def _settings(folder: Path, database: str | None = None) -> ServerSettings:
     from tacit.server import ServerSettings
 
-    return ServerSettings(folder=folder)
+    return ServerSettings(folder=folder, database=database)
 
 
 def _say(files: list[str], *, as_json: bool) -> None:

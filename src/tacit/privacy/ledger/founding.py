@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, text
 
-from tacit.privacy.errors import LedgerError
+from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.ledger.book import now
 from tacit.privacy.ledger.chain import check_chains, forge_links
@@ -23,7 +23,7 @@ from tacit.privacy.ledger.secret import SealingKey, is_clear, open_secret, seal_
 from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.transfer import add_accounts, restore
 
-__all__ = ["exists", "found", "open_database"]
+__all__ = ["exists", "found", "open_database", "reseal"]
 
 _FILTERED = "0004"
 """The first revision with accounts as sums, and with a chain."""
@@ -97,8 +97,21 @@ def _seal(database: LedgerDatabase, connection: Connection, sealing: SealingKey)
     """Store the secret under a key, and leave no trace of it in the file."""
     if not _is_clear(connection):
         return
-    rows = SealedRows(connection, _sealed_secret(connection, None))
-    row = {**rows.find(LEDGER)[0], "secret": seal_secret(rows.secret, sealing)}
+    _keep(database, connection, _sealed_secret(connection, None), sealing)
+
+
+def reseal(database: LedgerDatabase, *, old: SealingKey, new: SealingKey) -> None:
+    """Store the secret under a new key; where it has it already, nothing changes."""
+    with database.founding() as connection:
+        try:
+            _sealed_secret(connection, new)
+        except TacitError:
+            _keep(database, connection, _sealed_secret(connection, old), new)
+
+
+def _keep(database: LedgerDatabase, connection: Connection, secret: bytes, sealing: SealingKey) -> None:
+    rows = SealedRows(connection, secret)
+    row = {**rows.find(LEDGER)[0], "secret": seal_secret(secret, sealing)}
     with _without_triggers(database, connection):
         rows.change(LEDGER, **row)
 

@@ -18,7 +18,7 @@ from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import DataSetAccounts
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import batches_of, fingerprint_rows, fingerprints
-from tacit.privacy.ledger.founding import exists, found, open_database
+from tacit.privacy.ledger.founding import exists, found, open_database, reseal
 from tacit.privacy.ledger.records import DataSetPart, DataSetStatement, DataSetVersion, Receipt, check_text, split_id
 from tacit.privacy.ledger.requests import ReleaseCharge
 from tacit.privacy.ledger.reservations import reserved_entry
@@ -100,6 +100,11 @@ class Ledger:
         """
         database = LedgerDatabase.at(location)
         return cls(database, open_database(database, sealing=sealing))
+
+    @classmethod
+    def reseal(cls, location: str | Path, *, old: SealingKey, new: SealingKey) -> None:
+        """Store the secret of a ledger under a new key, whether it is in clear or under the old one."""
+        reseal(LedgerDatabase.at(location), old=old, new=new)
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
