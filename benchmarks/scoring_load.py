@@ -1,14 +1,15 @@
 """The scoring server under load: wrk sends submissions over 64 connections, and every one of them is accounted for.
 
 Run ``python -m benchmarks.scoring_load``; it needs wrk. Results go to ``benchmarks/results/scoring_load.json``. With
-``--database postgresql://...`` SQLite, PostgreSQL, and PostgreSQL with two server processes take turns, each in fresh
-tables, and results go to ``benchmarks/results/scoring_load_postgresql.json``.
+``--database postgresql://...`` SQLite and PostgreSQL, each with one and with four server processes, take turns in fresh
+tables, while one more client reads the leaderboard; results go to ``benchmarks/results/scoring_load_postgresql.json``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import secrets
 import shutil
@@ -17,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections import Counter
@@ -47,7 +49,8 @@ PATIENCE = 1200
 
 
 def settings_of(folder: Path, database: str | None) -> ServerSettings:
-    return ServerSettings(folder=folder, database=database, limits=ServerLimits(token_rate=FREE, address_rate=FREE))
+    limits = ServerLimits(token_rate=FREE, address_rate=FREE, connections=2 * CONNECTIONS)
+    return ServerSettings(folder=folder, database=database, limits=limits)
 
 
 def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
@@ -78,7 +81,9 @@ def measure(*, submissions: int, database: str | None = None, processes: int = 1
         try:
             for port in ports:
                 _wait_for(port)
-            told = _wrk(folder, ports, submissions=submissions)
+            with _reading(ports[0]) as reads:
+                told = _wrk(folder, ports, submissions=submissions)
+            told |= {"reads": len(reads), "read_p50": _quantile(reads, 0.5), "read_p99": _quantile(reads, 0.99)}
         finally:
             for server in servers:
                 server.terminate()
@@ -89,7 +94,9 @@ def measure(*, submissions: int, database: str | None = None, processes: int = 1
 
 def compare(database: str, *, submissions: int, repeats: int) -> list[dict[str, Any]]:
     """Let the databases take turns, so that what else the machine does falls on all of them."""
-    cases = {("SQLite", 1): None, ("PostgreSQL", 1): database, ("PostgreSQL", 2): database}
+    cases = {
+        (name, processes): url for name, url in (("SQLite", None), ("PostgreSQL", database)) for processes in (1, 4)
+    }
     found: dict[tuple[str, int], list[dict[str, Any]]] = {case: [] for case in cases}
     for _ in range(repeats):
         for case, url in cases.items():
@@ -143,6 +150,30 @@ def _wrk(folder: Path, ports: list[int], *, submissions: int) -> dict[str, Any]:
     found = [json.loads(line.removeprefix("RESULT ")) for line in lines]
     added = {name: sum(one[name] for one in found) for name in ("acknowledged", "refused", "socket_errors")}
     return added | {name: max(one[name] for one in found) for name in ("p50", "p99", "max")}
+
+
+@contextmanager
+def _reading(port: int) -> Iterator[list[float]]:
+    """Read the leaderboard ten times per second; the value is the seconds of each answer."""
+    seconds: list[float] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.wait(0.1):
+            began = time.perf_counter()
+            url = f"http://127.0.0.1:{port}/api/v1/competitions/titanic/leaderboard"
+            urllib.request.urlopen(url, timeout=60).read()
+            seconds.append(time.perf_counter() - began)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    yield seconds
+    stop.set()
+    thread.join()
+
+
+def _quantile(seconds: list[float], share: float) -> float:
+    return float(np.quantile(seconds, share)) if seconds else math.nan
 
 
 @contextmanager
