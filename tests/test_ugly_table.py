@@ -109,10 +109,17 @@ def test_standard_input_is_read_and_named(folder, monkeypatch):
         assert made.get("left_out") == LEFT_OUT or made["error"].startswith("standard input is empty")
 
 
-@pytest.mark.parametrize("label", ["Ausfall", "Verlust", "Zusage", "Branche"])
-def test_every_command_of_the_page_succeeds(folder, label):
+LABELS = {  # 0.4%, mostly 0, words with a space, 40 classes: audit/test_commands.py has all surfaces of three more
+    "Ausfall": RAN,
+    "Verlust": ["labels", "bags", "scores"],
+    "Zusage": ["features", *RAN[4:]],
+    "Branche": ["labels", "scores"],
+}
+
+
+@pytest.mark.parametrize(("label", "surfaces"), LABELS.items(), ids=LABELS)
+def test_every_command_of_the_page_succeeds(folder, label, surfaces):
     call(f"tacit init kredite.csv --label {label} --out {label}.toml")
-    surfaces = [name for name in RAN if (label, name) != ("Branche", "bags")]  # 40 classes: 20 seconds
     result = run_audit(replace(read_plan(f"{label}.toml"), epsilons=()).only(surfaces), seed=5)
     assert not result.skipped
     assert [finding.surface for finding in result.findings] == surfaces

@@ -125,7 +125,7 @@ def test_exact_totals_are_told_and_learned_from_and_attacked(run, result, tmp_pa
     code, out, _ = run("bags attack ill.bags --data visits.csv --truth visits.csv --out guesses.parquet")
     assert code == 0
     assert "of 1,500 labels" in out
-    assert "guesses are right, against" in out
+    assert "guesses are correct, compared with" in out
     assert pq.read_table("guesses.parquet").column_names == ["row", "guess", "confidence", "determined"]
 
 

@@ -472,13 +472,14 @@ class TestDamage:
         path.write_bytes(content)
         assert Ledger.open(path).statement("adult").used > 0  # control
 
-    def test_a_changed_byte_is_refused_or_changes_nothing(self, whole, tmp_path):
+    @pytest.mark.parametrize("most", [100, pytest.param(300, marks=pytest.mark.slow)])
+    def test_a_changed_byte_is_refused_or_changes_nothing(self, whole, tmp_path, most):
         content = (tmp_path / "ledger.db").read_bytes()
         truth = Ledger.open(whole).statement("adult")
         path = tmp_path / "flipped.db"
         rng = np.random.default_rng(0)
         used = np.flatnonzero(np.frombuffer(content, np.uint8))
-        positions = [*range(0, 100, 7), *rng.choice(used, 120, replace=False), *rng.choice(len(content), 20)]
+        positions = [*range(0, 100, 7), *rng.choice(used, most, replace=False), *rng.choice(len(content), most // 6)]
         refused, by_seal = 0, 0
         for position in positions:
             damaged = bytearray(content)
@@ -491,8 +492,8 @@ class TestDamage:
                 refused += 1
                 by_seal += "does not match its seal" in str(error) or "was changed" in str(error)
             assert snapshot(tmp_path) == before
-        assert refused > 50
-        assert by_seal > 5  # by a seal or the chain: what SQLite's own check does not see
+        assert refused > most / 3
+        assert by_seal > most / 30  # by a seal or the chain: what SQLite's own check does not see
 
     def test_a_file_that_is_taken_away_is_missed(self, whole, tmp_path):
         ledger = Ledger.open(whole)

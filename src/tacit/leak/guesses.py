@@ -79,7 +79,7 @@ def _against_number(right: NDArray[np.bool_], examples: int, baseline: float, *,
         interval=interval,
         advantage_interval=Interval(low=interval.low - baseline, high=interval.high - baseline, level=level),
         method="Clopper-Pearson",
-        rate_of="guesses are right",
+        rate_of="guesses are correct",
         baseline_of="without the release",
         bound=EpsilonBound(value=value, delta=delta, level=level, method=ONE_RUN),
     )
@@ -98,7 +98,7 @@ def _against_attacker(right: NDArray[np.bool_], others: NDArray[np.bool_], *, le
         interval=clopper_pearson(hits, made, level=level),
         advantage_interval=difference_interval((won, made), (lost, made), level=level),
         method="Clopper-Pearson; the advantage from rows that only one of the two got right, half of the error each",
-        rate_of="guesses are right",
+        rate_of="guesses are correct",
         baseline_of="for an attacker without the release",
     )
 

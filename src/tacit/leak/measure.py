@@ -57,7 +57,7 @@ class Leak(StoredResult):
     >>> leak.rate, round(leak.advantage, 3), leak.right, leak.trials
     (0.9, 0.4, 90, 100)
     >>> print(leak)
-    90.0% of 100 guesses are right, against 50.0% without the release: advantage 0.400 (0.324 to 0.451 at 95%), and
+    90.0% of 100 guesses are correct, compared with 50.0% without the release: advantage 0.400 (0.324 to 0.451 at 95%), and
     epsilon is at least 1.630 (95% confidence, right guesses of one run).
     """
 
@@ -138,7 +138,7 @@ class Leak(StoredResult):
             interval=Interval(low=0.0, high=1.0, level=level),
             advantage_interval=Interval(low=-1.0, high=1.0, level=level),
             method="nothing was counted",
-            rate_of="guesses are right",
+            rate_of="guesses are correct",
             baseline_of="without the release",
             guesses=guesses,
             notes=tuple(notes),
@@ -152,6 +152,6 @@ class Leak(StoredResult):
         proof = "" if self.bound is None else f", and {self.bound}"
         worst = f"\n{self.changes[0]}." if self.changes else ""
         return (
-            f"{self.rate:.1%} of {self.trials} {self.rate_of}, against {self.baseline:.1%} {self.baseline_of}: "
+            f"{self.rate:.1%} of {self.trials} {self.rate_of}, compared with {self.baseline:.1%} {self.baseline_of}: "
             f"advantage {self.advantage:.3f} ({self.advantage_interval} at {level}){proof}.{worst}"
         )

@@ -127,7 +127,7 @@ def leak_from_one_run(
         interval=interval,
         advantage_interval=Interval(low=interval.low - 0.5, high=interval.high - 0.5, level=level),
         method="Clopper-Pearson, guesses taken as independent",
-        rate_of="guesses are right",
+        rate_of="guesses are correct",
         baseline_of="without the release",
         bound=EpsilonBound(value=epsilon, delta=delta, level=level, method=ONE_RUN),
         roc=roc_from_sorted(np.sort(inside), np.sort(outside), level=level),

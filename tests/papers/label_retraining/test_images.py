@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parents[3]
 HIDDEN = ("sklearn", "pyarrow", "ibis", "pandas", "duckdb", "opendp", "randomgen", "gmpy2", "dp_accounting", "rich")
+QUICK = ["--quick", "--device", "cpu", "--seeds", "0"]
 WITHOUT = f"""
 import runpy, sys
 class Without:
@@ -31,11 +32,11 @@ def package():
 
 
 def run_without(*arguments):
-    command = [sys.executable, "-c", WITHOUT, "--quick", "--device", "cpu", "--seeds", "0", *arguments]
+    command = [sys.executable, "-c", WITHOUT, *QUICK, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout
 
 
-def test_it_runs_in_parts_and_goes_on_where_it_stopped(tmp_path):
+def test_it_runs_in_parts_and_goes_on_where_it_stopped(package, tmp_path):
     out, also = tmp_path / "out", tmp_path / "also"
     printed = run_without("--tables", "8", "--recipe", "--epsilons", "1", "--out", str(out), "--also", str(also))
     assert "tacit in parts" in printed
@@ -47,7 +48,8 @@ def test_it_runs_in_parts_and_goes_on_where_it_stopped(tmp_path):
     )
     marked = {key: {**point, "seconds": 1.25} for key, point in first.items()}
     (out / "labels_images.json").write_text(json.dumps({"quick": True, "points": marked}))
-    run_without("--tables", "8", "--recipe", "--epsilons", "1,2", "--minutes", "9", "--out", str(out))
+    again = ["--tables", "8", "--recipe", "--epsilons", "1,2", "--minutes", "9", "--out", str(out)]
+    assert package("__main__").main([*QUICK, *again]) == 0
     second = json.loads((out / "labels_images.json").read_text())["points"]
     assert {key: second[key] for key in first} == marked, "measured points are kept"
     assert set(second) - set(first) == {"cifar10|recipe|2|0"}
@@ -55,20 +57,7 @@ def test_it_runs_in_parts_and_goes_on_where_it_stopped(tmp_path):
 
 def test_nothing_is_begun_that_will_not_be_done_in_time(package, tmp_path, capsys):
     script = package("__main__")
-    arguments = [
-        "--quick",
-        "--device",
-        "cpu",
-        "--seeds",
-        "0",
-        "--tables",
-        "8",
-        "--minutes",
-        "0.01",
-        "--out",
-        str(tmp_path),
-    ]
-    assert script.main(arguments) == 0
+    assert script.main([*QUICK, "--tables", "8", "--minutes", "0.01", "--out", str(tmp_path)]) == 0
     assert "no time for cifar10|resnet18|published|1|0" in capsys.readouterr().out
 
 

@@ -59,7 +59,7 @@ def attack(
     >>> from tacit.bags import Plan, protect
     >>> people = pa.table({"city": ["bonn", "rome", "oslo"], "ill": ["no", "yes", "no"]})
     >>> print(attack(protect(people, Plan(label="ill", epsilon=None, by=["city"], min_size=1)), data=people))
-    100.0% of 3 labels are determined by the totals, against 0.0% without the release: advantage 1.000 ...
+    100.0% of 3 labels are determined by the totals, compared with 0.0% without the release: advantage 1.000 ...
     """
     released = Release.open(release)
     chosen: AttackMethod = TotalsAttack() if method is None else read_choice(AttackMethod, method, field="method")

@@ -43,9 +43,9 @@ def gap_codes(values: NDArray[np.float64]) -> tuple[float, ...]:
 def typical_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the finite values, less codes for a gap, and less those at an end that are few and far from the rest.
 
-    Few: at most one in a hundred. Far: more than three widths of the middle nine tenths away from these. So an age of
-    4000 is left out, and a long tail is kept but for its end. Where more than nine tenths of the values are equal, such
-    as amounts that are mostly 0, the others decide.
+    Far: more than three widths of the middle nine tenths away from these. Few: at most one in a hundred; of more, the
+    farthest such share is left out. So an age of 4000 is left out, and a long tail is kept but for its end. Where more
+    than nine tenths of the values are equal, such as amounts that are mostly 0, the others decide.
 
     Examples
     --------
@@ -53,6 +53,8 @@ def typical_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
     79.0
     >>> typical_values(np.array([0.0] * 900 + [5.0, 900.0] * 50)).max().item()
     900.0
+    >>> len(typical_values(np.exp(np.arange(1000) / 20)))
+    991
     """
     known = values[np.isfinite(values) & ~np.isin(values, gap_codes(values))]
     rest = known
@@ -61,11 +63,13 @@ def typical_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
         high = np.quantile(rest, _MIDDLE[1], method="lower")
         if low < high:
             reach = _WIDTHS * (high - low)
-            return known[~(_few(known < low - reach, rest) | _few(known > high + reach, rest))]
+            return known[(known >= -_end(-known, reach - low)) & (known <= _end(known, high + reach))]
         rest = rest[rest != low]
     return known
 
 
-def _few(far: NDArray[np.bool_], rest: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the rows that are far, or none of them if there are many."""
-    return far & (np.count_nonzero(far) <= max(1, _FEW * len(rest)))
+def _end(values: NDArray[np.float64], near: float) -> float:
+    """Return the value up to which an upper end is kept: where the far values begin, or the last share of them."""
+    if np.count_nonzero(values > near) <= max(1, _FEW * len(values)):
+        return near
+    return float(np.quantile(values, 1 - _FEW, method="higher"))
