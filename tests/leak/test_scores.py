@@ -38,8 +38,9 @@ def test_the_sentence():
     members = np.concatenate([np.ones(90), np.zeros(10)])
     leak = leak_from_scores(rng.permutation(members), 1 - members, threshold=FixedThreshold(0.5), delta=1e-5)
     assert str(leak) == (
-        "90.0% of 100 members score 0.5 or more, compared with 10.0% of 100 non-members: advantage 0.800 (0.624 to 0.912 "
-        "at 95%), and epsilon is at least 1.542 at delta 1e-05 (95% confidence, error rates of independent runs).\n"
+        "90.0% of 100 members score 0.5 or more, compared with 10.0% of 100 non-members: "
+        "advantage 0.800 (0.624 to 0.912 at 95%), and epsilon is at least 1.542 at delta 1e-05 (95% confidence, "
+        "error rates of independent runs).\n"
         "member: suspicion goes from 50% to 90% (81.2% to 95.6%) for a flagged row; the odds "
         "change 9-fold (4.33 to 21.8)."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +101,7 @@ class AuditedTable:
         check_delta(delta, rows=self.rows)
 
 
+@cache  # for all releases of one table, what is true of its rows is computed once
 def bundled_source(name: str) -> AuditedTable:
     """Return a data set that comes with tacit.
 

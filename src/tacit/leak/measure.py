@@ -57,8 +57,8 @@ class Leak(StoredResult):
     >>> leak.rate, round(leak.advantage, 3), leak.right, leak.trials
     (0.9, 0.4, 90, 100)
     >>> print(leak)
-    90.0% of 100 guesses are correct, compared with 50.0% without the release: advantage 0.400 (0.324 to 0.451 at 95%), and
-    epsilon is at least 1.630 (95% confidence, right guesses of one run).
+    90.0% of 100 guesses are correct, compared with 50.0% without the release: advantage 0.400 (0.324 to 0.451 at 95%),
+    and epsilon is at least 1.630 (95% confidence, right guesses of one run).
     """
 
     known_as: ClassVar[str] = "a leak"
