@@ -71,9 +71,14 @@ def check_chains(rows: SealedRows) -> None:
     facts = {(row["data_set"], row["number"]): RESERVES for row in _read(rows, RESERVATION)}
     facts |= {(row["data_set"], row["number"]): use_fact(row) for row in _read(rows, USE)}
     for data_set in {*links, *entries}:
-        limits = limits_of(*([row for row in _read(rows, one) if row["data_set"] == data_set] for one in (PART, LIMIT)))
-        mine = entries.get(data_set, []), links.get(data_set, [])
-        _check_chain(names.get(data_set, "?"), *mine, budgets=budgets, limits=limits, facts=facts)
+        mine, name = (entries.get(data_set, []), links.get(data_set, [])), names.get(data_set, "?")
+        own = ([row for row in _read(rows, one) if row["data_set"] == data_set] for one in (PART, LIMIT))
+        try:
+            _check_chain(name, *mine, budgets=budgets, limits=limits_of(*own), facts=facts)
+        except (TypeError, ValueError, KeyError):  # a changed byte may change the type of a value
+            raise LedgerError(
+                f"the ledger is damaged: an entry of {name} was changed; restore it from an export"
+            ) from None
 
 
 def check_head(rows: SealedRows, *, name: str, number: int, head: str) -> None:
