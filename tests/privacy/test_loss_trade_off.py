@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -33,6 +34,13 @@ def test_the_mu_of_a_pure_epsilon_is_the_least(epsilon):
     kink = 1 / (1 + math.exp(epsilon))
     assert norm.cdf(norm.ppf(1 - kink) - 0.99 * mu) > kink  # control: a smaller mu claims too much
     assert DiscreteLaplaceLoss(scale=2 / Fraction(str(epsilon)), sensitivity=2).mu == pytest.approx(mu)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 3e-6, 1.9e-3, 2e-3, 0.5, 20.0])
+def test_the_mu_of_a_pure_epsilon_is_rounded_up_at_any_size(epsilon):
+    with mpmath.workdps(40):
+        exact = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.tanh(mpmath.mpf(repr(epsilon)) / 2))
+        assert 0 <= mpmath.mpf(PureLoss(epsilon=epsilon).mu) / exact - 1 < 1e-11
 
 
 def test_mus_add_as_squares_and_rhos_add():

@@ -15,7 +15,7 @@ __all__ = ["DistributionPrice", "PrivacyLoss", "Stated", "add_stated", "distribu
 Stated = tuple[Fraction, Fraction] | None
 """An exact epsilon and delta that were guaranteed; None if there is only a curve."""
 
-_LARGEST_PURE = 600.0
+_LARGEST_PURE, _SMALL = 600.0, 2e-3
 
 
 @runtime_checkable
@@ -74,7 +74,12 @@ class DistributionPrice:
         from scipy.special import ndtri
 
         pure = self.pure_epsilon
-        return -2 * float(ndtri(1 / (1 + math.exp(pure)))) * (1 + 1e-12) if pure < _LARGEST_PURE else None
+        if pure >= _LARGEST_PURE:
+            return None
+        if pure >= _SMALL:
+            return -2 * float(ndtri(1 / (1 + math.exp(pure)))) * (1 + 1e-12)
+        t = math.tanh(pure / 2)  # near 1/2, ndtri loses digits: the series of erf's inverse
+        return math.sqrt(2 * math.pi) * (t + math.pi * t**3 / 12 + 7 * math.pi**2 * t**5 / 480) * (1 + 1e-12)
 
     @property
     def rho(self) -> float | None:
