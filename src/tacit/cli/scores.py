@@ -9,7 +9,7 @@ import typer
 from tacit.cli.score_hosts import EndpointAttack, plan
 from tacit.cli.server.audit import audit
 from tacit.cli.server.owner import host
-from tacit.cli.server.submit import join, submit
+from tacit.cli.server.submit import choose, join, submit
 from tacit.cli.surface import attack_command, learn_command, option, protect_command
 
 __all__ = ["app"]
@@ -38,6 +38,6 @@ def attack(**given: Any) -> None:  # noqa: ANN401
 
 
 EndpointAttack.extend(attack, _attack_release)
-for command in (attack, plan, join, submit, audit):
+for command in (attack, plan, join, submit, choose, audit):
     app.command()(command)
 app.add_typer(host, name="host")

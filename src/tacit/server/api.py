@@ -21,6 +21,7 @@ from tacit.server.leaks import ReplayRunner, forecast_of
 from tacit.server.metrics import process_gauges
 from tacit.server.payloads import (
     ChangeRequest,
+    ChoiceRequest,
     CompetitionRequest,
     ErrorAnswer,
     InviteAnswer,
@@ -197,8 +198,8 @@ def _for_anyone(routes: APIRouter) -> None:
 
     @routes.get("/competitions/{slug}/history", summary="Released scores over time: the newest, or a page before them")
     def history(found: Visible, engine: Served, most: Most = 1_000, skip: Skip = 0) -> list[ScoredSubmission]:
-        # an id lets its holder ask for a score again: it is for its own team
-        return [replace(score, id="") for score in engine.history(found.slug, most=most, skip=skip)]
+        # an id lets its holder ask for a score again: it is for its own team, and so are notes
+        return [replace(score, id="", note="") for score in engine.history(found.slug, most=most, skip=skip)]
 
     @routes.get("/competitions/{slug}/final", summary="The final ranking")
     def final(found: Visible, engine: Served) -> tuple[FinalPlace, ...]:
@@ -360,6 +361,20 @@ def _for_teams(routes: APIRouter) -> None:
     @routes.get("/competitions/{slug}/submissions", summary="The team's released scores")
     def own_scores(team: OwnTeam, engine: Served, most: Most = 1_000, skip: Skip = 0) -> tuple[ScoredSubmission, ...]:
         return engine.own_scores(team, most=most, skip=skip)
+
+    @routes.get(
+        "/competitions/{slug}/submissions/{number}/file",
+        summary="What the team submitted, as CSV",
+        response_class=Response,
+        responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+    )
+    def own_file(team: OwnTeam, number: int, engine: Served) -> Response:
+        return Response(engine.submitted_file(team, number), media_type="text/csv")
+
+    @routes.put("/competitions/{slug}/choice", summary="Which submission is ranked at the end; null: the last one")
+    def choose(team: OwnTeam, body: ChoiceRequest, engine: Served) -> RemainingSubmissions:
+        engine.choose_final(team, body.number)
+        return engine.remaining(team)
 
     @routes.get("/competitions/{slug}/budget", summary="What is left of the team's submissions")
     def budget(team: OwnTeam, engine: Served) -> RemainingSubmissions:

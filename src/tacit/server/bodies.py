@@ -10,13 +10,15 @@ from starlette.types import Message, Receive
 
 from tacit.server.errors import TooLarge, Unavailable
 from tacit.server.limits import ServerLimits
-from tacit.server.records import Host, Identity, Team
+from tacit.server.records import Host, Identity, Organizer, Team
 
 __all__ = ["BodyRoom", "CountedBody", "body_limit"]
 
-_FILES: tuple[tuple[re.Pattern[str], type[Host | Team]], ...] = (
+_FILES: tuple[tuple[re.Pattern[str], type[Host | Organizer | Team]], ...] = (
     (re.compile("/api/v1/competitions"), Host),
     (re.compile("/host/new"), Host),
+    (re.compile("/c/[^/]+/files"), Host),
+    (re.compile("/c/[^/]+/files"), Organizer),
     (re.compile("/api/v1/competitions/[^/]+/submissions"), Team),
     (re.compile("/c/[^/]+/team"), Team),
 )

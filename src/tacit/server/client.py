@@ -6,7 +6,8 @@ import http.client
 import json
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, BinaryIO
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
@@ -18,9 +19,10 @@ from numpy.typing import ArrayLike
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import OracleError
 
-__all__ = ["ServerClient", "ServerUnreachable"]
+__all__ = ["ServerBusy", "ServerClient", "ServerUnreachable"]
 
 _LARGEST = 1 << 26
+_SHORTEST, _PAUSE = 0.05, 2.0
 
 
 class ServerUnreachable(OracleError):
@@ -40,10 +42,36 @@ def _parts_of(url: str) -> SplitResult:
     raise InvalidInput(f"must be a server's address as http://127.0.0.1:8000, got {url!r}", field="url")
 
 
-class ServerClient:
-    """Talk to a scoring server."""
+class ServerBusy(ServerUnreachable):
+    """The server asks to wait: too many requests, or no room; nothing was done."""
 
-    def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
+    def __init__(self, sentence: str, *, seconds: float) -> None:
+        super().__init__(sentence)
+        self.seconds = seconds
+
+
+class ServerClient:
+    """Talk to a scoring server.
+
+    Parameters
+    ----------
+    patience
+        For how many seconds a submission is sent again while the server is busy or cannot be reached. It has a name of
+        its own, so that it counts once whatever is lost on the way.
+    tell
+        Is told why and how long the client waits.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        token: str | None = None,
+        timeout: float = 60.0,
+        patience: float = 0.0,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._patience, self._tell = patience, tell
         parts = _parts_of(url)
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._path = parts.path.rstrip("/")
@@ -99,8 +127,8 @@ class ServerClient:
         if key is not None:
             headers["Idempotency-Key"] = key
         asked = f"?{urlencode(query)}" if query else ""
-        status, text = self._send(method, f"{self._path}/api/v1{quote(path)}{asked}", sent, headers)
-        return self._read(status, text)
+        status, text, pause = self._send(method, f"{self._path}/api/v1{quote(path)}{asked}", sent, headers)
+        return self._read(status, text, pause=pause)
 
     def fetch(self, path: str, sink: BinaryIO, *, query: Mapping[str, str]) -> None:
         """Write an answer of any size into a file, piece by piece; a refusal raises as with :meth:`call`."""
@@ -117,7 +145,7 @@ class ServerClient:
             connection.close()
             raise ServerUnreachable(f"{self.url} did not send all of it: {type(error).__name__}") from None
 
-    def _read(self, status: int, text: bytes) -> Any:  # noqa: ANN401
+    def _read(self, status: int, text: bytes, *, pause: str | None = None) -> Any:  # noqa: ANN401
         """Return the JSON of an answer, or raise what it refuses."""
         try:
             answer = json.loads(text)
@@ -125,6 +153,8 @@ class ServerClient:
             raise ServerUnreachable(f"{self.url} does not answer as a scoring server does (status {status})") from None
         if status >= 400:
             said = answer.get("error") if isinstance(answer, dict) else None
+            if pause is not None and pause.isdecimal():
+                raise ServerBusy(f"the server refuses: {said or f'status {status}'}", seconds=float(pause))
             refusal = ServerUnreachable if status >= 500 else OracleError
             raise refusal(f"the server refuses: {said or f'status {status}'}")
         return answer
@@ -132,7 +162,33 @@ class ServerClient:
     def submit(self, slug: str, predictions: ArrayLike, *, token: str | None = None) -> str:
         """Submit predictions and return the released score as it is shown; a lost connection costs no submission."""
         body = {"predictions": np.asarray(predictions).tolist()}
-        return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex, token=token)["text"])
+        return str(
+            self.submit_file(slug, json.dumps(body).encode(), content_type="application/json", token=token)["text"]
+        )
+
+    def submit_file(
+        self, slug: str, content: bytes, *, content_type: str = "text/csv", note: str = "", token: str | None = None
+    ) -> Any:  # noqa: ANN401
+        """Submit a file of predictions and return the server's answer; wait as long as the client has patience."""
+        key, until = uuid4().hex, monotonic() + self._patience
+        query = {"note": note} if note else None
+        while True:
+            try:
+                return self.call(
+                    "POST",
+                    f"/competitions/{slug}/submissions",
+                    content,
+                    content_type=content_type,
+                    key=key,
+                    token=token,
+                    query=query,
+                )
+            except ServerUnreachable as busy:
+                pause = max(_SHORTEST, busy.seconds if isinstance(busy, ServerBusy) else _PAUSE)
+                if monotonic() + pause > until:
+                    raise
+                self._tell(f"{busy}; trying again in {pause:.0f} s")
+                sleep(pause)
 
     def _connection(self) -> http.client.HTTPConnection:
         """Return this thread's connection."""
@@ -147,13 +203,15 @@ class ServerClient:
             self._open.append(found)
         return found
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _send(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, str | None]:
         connection = self._connection()
         for again in (True, False):
             try:
                 connection.request(method, path, body=body, headers=headers)
                 response = connection.getresponse()
-                return response.status, response.read(_LARGEST)
+                return response.status, response.read(_LARGEST), response.getheader("retry-after")
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
                 connection.close()  # an idle connection that the server gave up
                 if not again or (method != "GET" and "Idempotency-Key" not in headers):

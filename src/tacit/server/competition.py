@@ -137,7 +137,8 @@ def insert_competition(
 
 def read_board(connection: Connection, competition: RowMapping, *, rules: Rules, key: ServerKey) -> CompetitionBoard:
     """Open a competition: its labels are decrypted into memory."""
-    files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
+    ours = (FILE.c.competition == competition["id"], FILE.c.kind.in_(("features", "labels")))
+    files = connection.execute(select(FILE).where(*ours)).mappings()
     contents = {row["kind"]: bytes(row["content"]) for row in files}
     opened = key.open(contents["labels"], place=labels_place(competition["slug"]))
     return CompetitionBoard(

@@ -35,7 +35,7 @@ class ServerDatabase(Database):
     schema = Schema(
         package="tacit.server",
         table="server_migration",
-        revisions=("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"),
+        revisions=("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0010"),
         application_id=_APPLICATION_ID,
     )
     journal = "WAL"

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from tacit.server import deletion, hosting, organizers
+from tacit.server import attachments, deletion, hosting, organizers
 from tacit.server.hosting import CompetitionChange, CompetitionState
 from tacit.server.records import Host, Organizer, Role, Standing, Team
 from tacit.server.tokens import hash_token, new_token
@@ -62,6 +62,16 @@ class HostDesk:
         """Store new texts and dates of a competition."""
         with self._writing() as connection:
             hosting.change_competition(connection, slug, change, by=by, now=self._now())
+
+    def attach(self, slug: str, name: str, content: bytes, *, by: Author = _HOST) -> None:
+        """Attach a file to a competition, or replace the one of this name."""
+        with self._writing() as connection:
+            attachments.attach(connection, slug, name, content, by=by, now=self._now())
+
+    def detach(self, slug: str, name: str, *, by: Author = _HOST) -> None:
+        """Remove a file from a competition."""
+        with self._writing() as connection:
+            attachments.detach(connection, slug, name, by=by, now=self._now())
 
     def set_state(
         self,

@@ -25,6 +25,7 @@ from tacit.server.finals import release_final
 from tacit.server.host_files import FeatureRows, PrivateLabels, encode_labels, read_labels
 from tacit.server.inspection import SubmissionInspector
 from tacit.server.joining import check_room, find_invited, insert_team, reserve
+from tacit.server.keeping import check_note, choose_final, submitted_file
 from tacit.server.key import VARIABLE, ServerKey
 from tacit.server.limits import RequestRate
 from tacit.server.records import Competition, FinalPlace, Host, Registration, ScoredSubmission, Team
@@ -160,7 +161,9 @@ class ScoringEngine(TokenAccess):
         self._known[hash_token(token)] = team
         return Registration(team=team, token=token)
 
-    def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[ScoredSubmission]:
+    def submit(
+        self, team: Team, predictions: ArrayLike, *, id: str | None = None, note: str = ""
+    ) -> Future[ScoredSubmission]:
         """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk.
 
         Parameters
@@ -170,6 +173,8 @@ class ScoringEngine(TokenAccess):
         id
             The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same
             predictions returns the same score and costs nothing: whoever heard no answer asks again.
+        note
+            The team's own words about it, one line, for the team and the host.
         """
         if id is not None and not _SUBMISSION_ID.fullmatch(id):
             raise InvalidInput("must be 1 to 64 letters, digits, hyphens and underscores", field="id")
@@ -183,6 +188,7 @@ class ScoringEngine(TokenAccess):
             predictions=checked,
             measurement=board.measure(checked),
             board=board,
+            note=check_note(note),
         )
         answer = self._writer.put(submission)
         answer.add_done_callback(lambda _: self._inspector.wake())
@@ -193,6 +199,16 @@ class ScoringEngine(TokenAccess):
         """How many submissions wait for the writer."""
         return self._writer.waiting
 
+    def choose_final(self, team: Team, number: int | None) -> None:
+        """Choose which submission of a team is ranked at the end; None: its last one."""
+        with self._writing() as connection:
+            choose_final(connection, team, number)
+
+    def submitted_file(self, team: Team, number: int) -> bytes:
+        """Return what a team submitted, as CSV."""
+        with self._database.reading() as connection:
+            return submitted_file(connection, team, number, board=self.board(team.competition))
+
     def wait_for_inspection(self) -> None:
         """Return when every submission so far was inspected."""
         self._inspector.drain()
@@ -200,9 +216,9 @@ class ScoringEngine(TokenAccess):
     def finish(self, slug: str, *, by: Author = _HOST) -> tuple[FinalPlace, ...]:
         """Release the final ranking, once; afterwards return the same.
 
-        Each team's last submission is scored on the private rows: the choice is the team's, and not the luck of the
-        noise in earlier scores. Without a split the leaderboard as it stands is final. A competition with a closing
-        date is finished after it, one without is closed by this.
+        Each team's last submission, or the one that it chose, is scored on the private rows: the choice is the team's,
+        and not the luck of the noise in earlier scores. Without a split the leaderboard as it stands is final. A
+        competition with a closing date is finished after it, one without is closed by this.
         """
         board = self.board(slug)
         with self._writing() as connection:

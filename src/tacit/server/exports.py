@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, RowMapping, Select, select
 
 from tacit.server import standings, trail
@@ -17,7 +19,16 @@ from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.organizers import organizers
 from tacit.server.schema import PREDICTION, SUBMISSION, TEAM
 
-__all__ = ["Tables", "csv_archive", "json_document", "prediction_files", "safe_cell", "tables_of"]
+__all__ = [
+    "Tables",
+    "csv_archive",
+    "csv_of",
+    "json_document",
+    "prediction_csv",
+    "prediction_files",
+    "safe_cell",
+    "tables_of",
+]
 
 Tables = Mapping[str, Iterable[Mapping[str, Any]]]
 _PIECE = 1 << 16
@@ -30,7 +41,7 @@ def tables_of(connection: Connection, competition: RowMapping, board: Competitio
     number, slug = competition["id"], competition["slug"]
     mine = TEAM.c.competition == number
     teams = select(*(TEAM.c[name] for name in ("name", "joined", "standing", "used", "drawn", "reserved", "entry")))
-    made = ("number", "key", "time", "released", "text", "answered", "charged", "digest", "inspected")
+    made = ("number", "key", "time", "released", "text", "answered", "charged", "digest", "inspected", "note")
     scores = select(TEAM.c.name.label("team"), *(SUBMISSION.c[name] for name in made))
     scores = scores.join(TEAM, SUBMISSION.c.team == TEAM.c.id).where(mine)
     return {
@@ -84,10 +95,16 @@ def prediction_files(connection: Connection, competition: int, ids: Sequence[str
         .order_by(PREDICTION.c.team, PREDICTION.c.number)
     )
     for row in _stream(connection, query, rows=10):
-        values = from_stored(row["content"], rows=len(ids)).reshape(len(ids), -1)
-        head = ("prediction",) if values.shape[1] == 1 else tuple(f"class_{k}" for k in range(values.shape[1]))
-        lines = ({"id": name, **dict(zip(head, cells, strict=True))} for name, cells in zip(ids, values, strict=True))
-        yield f"predictions/team-{row['team']}-{row['number']}.csv", b"".join(_csv_lines(lines))
+        content = prediction_csv(from_stored(row["content"], rows=len(ids)), ids=ids)
+        yield f"predictions/team-{row['team']}-{row['number']}.csv", content
+
+
+def prediction_csv(predictions: NDArray[np.float64], *, ids: Sequence[str]) -> bytes:
+    """Return predictions as the file of a submission."""
+    values = predictions.reshape(len(ids), -1)
+    head = ("prediction",) if values.shape[1] == 1 else tuple(f"class_{k}" for k in range(values.shape[1]))
+    lines = ({"id": name, **dict(zip(head, cells, strict=True))} for name, cells in zip(ids, values, strict=True))
+    return csv_of(lines)
 
 
 class _PieceSink(io.RawIOBase):
@@ -110,6 +127,11 @@ class _PieceSink(io.RawIOBase):
         if self._pieces and self._size >= least:
             pieces, self._pieces, self._size = self._pieces, [], 0
             yield b"".join(pieces)
+
+
+def csv_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Return rows as one CSV file."""
+    return b"".join(_csv_lines(rows))
 
 
 def _csv_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from tacit.server.accounts import PRIVATE, LedgerAccounts
 from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.reservation import final_guarantee
 from tacit.server.schema import COMPETITION, FINAL, PREDICTION
-from tacit.server.standings import best_scores, last_numbers, leaderboard
+from tacit.server.standings import best_scores, leaderboard, ranked_numbers
 
 __all__ = ["release_final"]
 
@@ -38,7 +38,7 @@ def release_final(
     if bool(board.labels.public_rows.all()):
         answers = {row["id"]: (row["best_released"], row["best_text"]) for row in best}
     else:
-        last = last_numbers(connection, competition["id"])
+        last = ranked_numbers(connection, competition["id"])
         _charge(board, competition, teams=len(last), accounts=accounts)
         found = {team: _final_answer(connection, board, team, number) for team, number in last.items()}
         answers = {team: (answer.released, answer.text) for team, answer in found.items()}

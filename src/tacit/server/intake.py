@@ -47,12 +47,19 @@ DESCRIPTION: dict[str, Any] = {
     },
     "parameters": [
         {
+            "name": "note",
+            "in": "query",
+            "required": False,
+            "description": "the team's own words about it, one line",
+            "schema": {"type": "string", "maxLength": 200},
+        },
+        {
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
             "description": "the submission's own id: the same id with the same predictions returns the same score",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-        }
+        },
     ],
 }
 """What OpenAPI says of a submission; the handler reads the body itself, piece by piece."""
@@ -61,12 +68,13 @@ DESCRIPTION: dict[str, Any] = {
 async def take_submission(request: Request, team: Team, engine: ScoringEngine) -> ScoredSubmission:
     """Read, check, measure and queue a submission; return its score when it is on disk."""
     board = engine.board(team.competition)  # read once, then kept
-    predictions, _ = await read_predictions(request, board, engine)
+    predictions, fields = await read_predictions(request, board, engine)
     key = request.headers.get("idempotency-key")
+    note = fields.get("note", request.query_params.get("note", ""))
     if len(board.index) <= _SMALL:
-        queued = engine.submit(team, predictions, id=key)
+        queued = engine.submit(team, predictions, id=key, note=note)
     else:
-        queued = await anyio.to_thread.run_sync(lambda: engine.submit(team, predictions, id=key))
+        queued = await anyio.to_thread.run_sync(lambda: engine.submit(team, predictions, id=key, note=note))
     # a client that goes away does not take its submission with it
     return await asyncio.shield(asyncio.wrap_future(queued))
 

@@ -13,6 +13,7 @@ from tacit.server.rules import CompetitionPlan, Rules
 
 __all__ = [
     "ChangeRequest",
+    "ChoiceRequest",
     "CompetitionRequest",
     "ErrorAnswer",
     "InviteAnswer",
@@ -90,6 +91,12 @@ class PredictionsRequest(_StrictRequest):
 
     predictions: list[float] | list[list[float]]
     ids: list[str] | None = None
+
+
+class ChoiceRequest(_StrictRequest):
+    """The submission that a team wants ranked at the end; null: its last one."""
+
+    number: int | None
 
 
 class StandingRequest(_StrictRequest):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from sqlalchemy import RowMapping, func, select
 
-from tacit.server import exports, organizers, standings, trail
+from tacit.server import attachments, exports, organizers, standings, trail
 from tacit.server.accounts import LedgerAccounts
 from tacit.server.board import CompetitionBoard
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, rules_of
@@ -66,7 +67,7 @@ class CompetitionReader:
         total = max(0, rules.plan.submissions - row["used"])
         left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
         live = None if row["answers"] is None else row["answers"] - row["drawn"]
-        return RemainingSubmissions(total=total, today=left, live=live)
+        return RemainingSubmissions(total=total, today=left, live=live, chosen=row["chosen"])
 
     def own_scores(self, team: Team, *, most: int = 1_000_000, skip: int = 0) -> tuple[ScoredSubmission, ...]:
         """Return the team's released scores, oldest first: the newest ``most`` but those to skip."""
@@ -115,12 +116,24 @@ class CompetitionReader:
             best = standings.best_scores(connection, row["id"], lower=board.metric.lower_is_better)
             self._views[slug] = BoardView(
                 version=version,
+                finished=None if row["finished"] is None else datetime.fromisoformat(row["finished"]),
                 competition=self._describe(row),
                 places=standings.leaderboard(best, board),
                 progress=standings.improvements(connection, [one["id"] for one in best[:drawn]], most=steps),
+                attachments=attachments.attachments(connection, row["id"]),
                 final=standings.final(connection, row["id"], board),
             )
         return self._views[slug]
+
+    def attachments(self, slug: str) -> tuple[tuple[str, int], ...]:
+        """Return the names and sizes of the files that the host attached."""
+        with self._database.reading() as connection:
+            return attachments.attachments(connection, find(connection, slug)["id"])
+
+    def attached(self, slug: str, name: str) -> bytes:
+        """Return a file that the host attached, or raise NotFound."""
+        with self._database.reading() as connection:
+            return attachments.attached(connection, slug, name)
 
     def leaderboard(self, slug: str) -> tuple[LeaderboardPlace, ...]:
         """Return each team's best released score, best first; whether the caller may see it is the caller's check."""

@@ -197,6 +197,7 @@ class ScoredSubmission:
     released: ShownScore
     text: str
     interval: tuple[float, float] | None = None
+    note: str = ""
 
     @property
     def value(self) -> float:
@@ -254,10 +255,12 @@ class BoardView:
     """What a competition's page shows, as of one version: places, the scores that are drawn, and the final ranking."""
 
     version: tuple[Any, ...]
+    finished: datetime | None
     competition: Competition
     places: tuple[LeaderboardPlace, ...]
     progress: tuple[ScoredSubmission, ...]
     final: tuple[FinalPlace, ...]
+    attachments: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,11 +290,15 @@ class HostAction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemainingSubmissions:
-    """What is left of a team's submission budget, and of its live scores; None: without a limit."""
+    """What is left of a team's submission budget, and of its live scores; None: without a limit.
+
+    ``chosen`` is the submission that is ranked at the end; None: the last one.
+    """
 
     total: int | None
     today: int | None
     live: int | None
+    chosen: int | None = None
 
     @property
     def now(self) -> int | None:

@@ -87,7 +87,7 @@ class Rules:
     Scores are shown rounded to 3 decimals.
     A team may make 100 submissions, 10 per day.
     These scores use about 30% of the rows: they are feedback for the team.
-    The ranking that counts is made once, at the end, on the other 70%: one score for each team's last submission.
+    The ranking that counts is made once, at the end, on the other 70%: one score for each team's last or chosen one.
     That final score carries noise with epsilon 5.
     """
 
@@ -304,7 +304,7 @@ class Rules:
             *rules,
             f"These scores use about {self.public_fraction:.0%} of the rows: they are feedback for the team.",
             f"The ranking that counts is made once, at the end, on the other {1 - self.public_fraction:.0%}: one score "
-            "for each team's last submission.",
+            "for each team's last or chosen one.",
             self.final_policy.describe_final(),
         )
 

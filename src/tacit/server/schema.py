@@ -136,11 +136,13 @@ TEAM = Table(
     Column("best_released", Float, nullable=True),
     _text("best_text", nullable=True),
     _text("best_time", nullable=True),
+    Column("chosen", Integer, nullable=True),
     UniqueConstraint("competition", "name"),
 )
 """``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed. Where teams
 share live scores, ``reserved`` is this team's part of them. The best of its scores, the first of equal ones, is kept
-up to date with every submission, so that a leaderboard reads no submission."""
+up to date with every submission, so that a leaderboard reads no submission. ``chosen``
+is the submission to be ranked at the end, where it is not the last one."""
 
 BEST = ("best_number", "best_released", "best_text", "best_time")
 
@@ -201,6 +203,7 @@ SUBMISSION = Table(
     Column("answered", Boolean, nullable=False, server_default=true()),
     Column("improved", Boolean, nullable=False, server_default=false()),
     Column("competition", Integer, nullable=True),
+    Column("note", Text, nullable=False, server_default=""),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
     Index("server_submission_digest", "digest"),

@@ -23,8 +23,8 @@ __all__ = [
     "final",
     "flags",
     "improvements",
-    "last_numbers",
     "leaderboard",
+    "ranked_numbers",
     "scores",
     "version",
 ]
@@ -103,15 +103,11 @@ def version(connection: Connection, competition: RowMapping) -> tuple[Any, ...]:
     return (*competition.values(), *counts)
 
 
-def last_numbers(connection: Connection, competition: int) -> dict[int, int]:
-    """Return the number of each team's last submission."""
-    query = (
-        select(SUBMISSION.c.team, func.max(SUBMISSION.c.number))
-        .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
-        .where(TEAM.c.competition == competition, RANKED)
-        .group_by(SUBMISSION.c.team)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
+def ranked_numbers(connection: Connection, competition: int) -> dict[int, int]:
+    """Return the number of the submission that each team chose to be ranked, else of its last one."""
+    query = select(TEAM.c.id, func.coalesce(TEAM.c.chosen, TEAM.c.used))
+    mine = (TEAM.c.competition == competition, TEAM.c.used > 0, RANKED)
+    return {row[0]: row[1] for row in connection.execute(query.where(*mine))}
 
 
 def leaderboard(best: Sequence[RowMapping], board: CompetitionBoard) -> tuple[LeaderboardPlace, ...]:

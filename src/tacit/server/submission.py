@@ -48,6 +48,7 @@ class Submission:
     predictions: NDArray[np.float64] = field(repr=False)
     measurement: UnreleasedScore
     board: CompetitionBoard
+    note: str = ""
     answer: Future[ScoredSubmission] = field(default_factory=Future, repr=False)
 
 
@@ -227,6 +228,7 @@ class _SubmissionGroup:
             "inspected": False,
             "sketch": None,
             "competition": team["competition"],
+            "note": submission.note,
         }
         lower = submission.board.metric.lower_is_better
         row["improved"] = answer is not None and is_better(answer.released, team["best_released"], lower=lower)
@@ -355,6 +357,7 @@ def score_of(row: Mapping[Any, Any], *, team: str, noise: ScoreNoise | None = No
         released=row["released"] if row["answered"] else None,
         text=row["text"],
         interval=interval,
+        note=row["note"],
     )
 
 

@@ -40,8 +40,8 @@ def confirm(what: str, *, yes: bool) -> None:
     typer.confirm(f"{what}. This cannot be undone. Go on?", abort=True, err=True)
 
 
-def connect(url: str, token: str) -> ServerClient:
-    """Return a client; the connection is made with the first request."""
+def connect(url: str, token: str, *, patience: float = 0.0) -> ServerClient:
+    """Return a client; the connection is made with the first request, and waiting is told on standard error."""
     from tacit.privacy.errors import InvalidInput
     from tacit.server.client import ServerClient
 
@@ -49,7 +49,7 @@ def connect(url: str, token: str) -> ServerClient:
         raise InvalidInput("must be given, with --token or in the environment variable TACIT_TOKEN", field="token")
     if not (token.strip().isascii() and token.strip().isprintable()):
         raise InvalidInput("must be as the server printed it: letters, digits, hyphens and underscores", field="token")
-    return ServerClient(url=url, token=token.strip())
+    return ServerClient(url=url, token=token.strip(), patience=patience, tell=lambda words: typer.echo(words, err=True))
 
 
 def find_slug(client: ServerClient, slug: str | None) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Annotated
 from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -88,10 +89,19 @@ def moment_of(given: Mapping[str, str], name: str) -> datetime | None:
     """Return a field as a moment in UTC; None where it is empty."""
     if not given[name]:
         return None
+    zone = _zone(given.get("zone") or "UTC")
     try:
-        return datetime.fromisoformat(given[name]).replace(tzinfo=UTC)
+        local = datetime.fromisoformat(given[name]).replace(tzinfo=zone)
     except ValueError:
         raise InvalidInput(f"{name} must be a date and time as 2026-12-31T23:59, got {given[name][:40]!r}") from None
+    return local.replace(tzinfo=timezone(local.utcoffset() or timedelta()))  # stored with its distance from UTC
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        raise InvalidInput(f"must be a time zone as Europe/Berlin, got {name[:40]!r}", field="zone") from None
 
 
 def csrf_for(request: Request) -> str:

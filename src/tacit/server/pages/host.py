@@ -43,6 +43,7 @@ _DEFAULTS = {
     "slug": "",
     "name": "",
     "description": "",
+    "zone": "UTC",
     "opens": "",
     "closes": "",
 }

@@ -67,11 +67,23 @@ def _add_teams(routes: APIRouter) -> None:
 def _add_texts(routes: APIRouter) -> None:
     @routes.post("/c/{slug}/edit")
     def edit(request: Request, slug: str, form: ManagerForm) -> Response:
-        given = {name: text_of(form, name) for name in ("name", "description", "opens", "closes")}
+        given = {name: text_of(form, name) for name in ("name", "description", "opens", "closes", "zone")}
         dates = {name: moment_of(given, name) for name in ("opens", "closes")}
         change = CompetitionChange(name=given["name"] or None, description=given["description"], **dates)
         engine_of(request).desk.change_competition(slug, change, by=runner_of(request, slug, "manager"))
         return go_to(f"/c/{slug}/host#actions")
+
+    @routes.post("/c/{slug}/files")
+    def attach(request: Request, slug: str, form: ManagerForm) -> Response:
+        by = runner_of(request, slug, "manager")
+        engine_of(request).desk.attach(slug, text_of(form, "name"), form.get("file", b""), by=by)
+        return go_to(f"/c/{slug}/host#files")
+
+    @routes.post("/c/{slug}/files/remove")
+    def detach(request: Request, slug: str, form: ManagerForm) -> Response:
+        by = runner_of(request, slug, "manager")
+        engine_of(request).desk.detach(slug, text_of(form, "name"), by=by)
+        return go_to(f"/c/{slug}/host#files")
 
 
 def _add_owners(routes: APIRouter) -> None:
@@ -119,6 +131,7 @@ def _page(request: Request, slug: str, *, secret: tuple[str, str] | None = None)
         competition=competition,
         teams=engine.teams(slug),
         organizers=engine.organizers(slug),
+        attachments=engine.attachments(slug),
         roles=get_args(Role),
         flags=engine.flags(slug, most=200),
         spend=engine.spend(slug),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,12 +12,14 @@ from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
 from tacit.server.cookies import SessionCookie
 from tacit.server.errors import Unauthorized
+from tacit.server.exports import csv_of
+from tacit.server.pages.feed import atom_feed
 from tacit.server.pages.forms import Form, text_of
 from tacit.server.pages.fresh import answer_once
 from tacit.server.pages.plot import TEAMS_DRAWN, draw_history
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import check_visible, engine_of, session_of, visible, visitor
-from tacit.server.records import AnonymousCaller, BoardView, Host, Organizer, Team
+from tacit.server.records import AnonymousCaller, BoardView, Host, LeaderboardPlace, Organizer, Team
 from tacit.server.reservation import final_guarantee, team_guarantee
 
 __all__ = ["add_public_pages"]
@@ -41,14 +44,36 @@ def _add_boards(routes: APIRouter) -> None:
         return render(request, "home.html", competitions=shown, now=now)
 
     @routes.get("/c/{slug}")
-    def competition(request: Request, slug: str, page: int = 1) -> Response:
+    def competition(request: Request, slug: str, page: int = 1, sort: str = "place") -> Response:
         engine = engine_of(request)
         view = engine.view(slug, drawn=TEAMS_DRAWN, steps=_STEPS)
         check_visible(request, view.competition)
         if not isinstance(visitor(request), AnonymousCaller):  # what they see is not to be left in a browser
-            return _board_page(request, view, page=page)
+            return _board_page(request, view, page=page, sort=sort)
         is_open = view.competition.is_open(engine.settings.clock())
-        return answer_once(request, view.version, page, is_open, make=lambda: _board_page(request, view, page=page))
+        seen = (view.version, view.attachments, page, sort, is_open)
+        return answer_once(request, *seen, make=lambda: _board_page(request, view, page=page, sort=sort))
+
+    @routes.get("/c/{slug}/leaderboard.csv")
+    def leaderboard(request: Request, slug: str) -> Response:
+        places = engine_of(request).leaderboard(visible(request, slug).slug)
+        return _download(csv_of(map(_csv_row, places)), f"{slug}-leaderboard.csv", kind="text/csv")
+
+    @routes.get("/c/{slug}/feed.atom")
+    def feed(request: Request, slug: str) -> Response:
+        visible(request, slug)
+        engine = engine_of(request)
+        view = engine.view(slug, drawn=TEAMS_DRAWN, steps=_STEPS)
+        address = str(request.url.replace(path=f"/c/{slug}", query=""))
+        content = atom_feed(view, address=address, now=engine.settings.clock())
+        return answer_once(
+            request, content, make=lambda: Response(content, media_type="application/atom+xml; charset=utf-8")
+        )
+
+    @routes.get("/c/{slug}/files/{name}")
+    def attached(request: Request, slug: str, name: str) -> Response:
+        visible(request, slug)
+        return _download(engine_of(request).attached(slug, name), name, kind="application/octet-stream")
 
     @routes.get("/c/{slug}/features.csv")
     def features(request: Request, slug: str) -> Response:
@@ -57,8 +82,9 @@ def _add_boards(routes: APIRouter) -> None:
         return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
 
 
-def _board_page(request: Request, view: BoardView, *, page: int) -> Response:
+def _board_page(request: Request, view: BoardView, *, page: int, sort: str) -> Response:
     engine, found = engine_of(request), view.competition
+    places = sorted(view.places, key=_ORDERS[sort]) if sort in _ORDERS else list(view.places)
     rules, pages = engine.board(found.slug).rules, max(1, math.ceil(len(view.places) / _PLACES))
     page = max(1, min(page, pages))
     return render(
@@ -71,15 +97,43 @@ def _board_page(request: Request, view: BoardView, *, page: int) -> Response:
         everybody=team_guarantee(rules, teams=rules.teams),
         final_guarantee=final_guarantee(rules),
         final_everybody=final_guarantee(rules, scores=rules.teams),
-        places=view.places[_PLACES * (page - 1) : _PLACES * page],
+        places=places[_PLACES * (page - 1) : _PLACES * page],
         page=page,
         pages=pages,
         final=view.final,
+        attachments=view.attachments,
+        sort=sort,
         certain=any(place.ahead is not None for place in view.final),
         plot=draw_history(view.progress, lower_is_better=found.lower_is_better),
         open=found.is_open(engine.settings.clock()),
         odds=_odds(found.guarantee),
     )
+
+
+_ORDERS: dict[str, Callable[[LeaderboardPlace], Any]] = {
+    "team": lambda place: place.team.casefold(),
+    "submissions": lambda place: -place.submissions,
+    "when": lambda place: place.time,
+}
+"""How the board is sorted, where not by place; scores are in the order of places."""
+
+
+def _csv_row(place: LeaderboardPlace) -> dict[str, Any]:
+    low, high = place.interval or ("", "")
+    return {
+        "place": place.rank,
+        "last_place": place.last,
+        "team": place.team,
+        "score": place.text,
+        "low": low,
+        "high": high,
+        "submissions": place.submissions,
+        "time": place.time.isoformat(),
+    }
+
+
+def _download(content: bytes, name: str, *, kind: str) -> Response:
+    return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
 def _add_joining(routes: APIRouter) -> None:

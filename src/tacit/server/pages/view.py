@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from tacit.privacy.ledger.records import format_down
 from tacit.privacy.rounding import format_up
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import csrf_for, remember_visitor
+from tacit.server.pages.markdown import from_markdown
 from tacit.server.pages.visitor import visitor
 from tacit.server.records import FinalPlace, Host, LeaderboardPlace, Organizer, ScoredSubmission, Team, may_run
 
@@ -30,6 +31,9 @@ def _environment() -> Environment:
     )
     made.filters["percent"] = lambda share: f"{100 * share:.1f}%"
     made.filters["moment"] = _moment
+    made.filters["field"] = lambda time: "" if time is None else time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+    made.filters["markdown"] = from_markdown
+    made.filters["size"] = lambda count: f"{count / 1024:,.0f} KiB" if count >= 1024 else f"{count} bytes"
     made.filters["number"] = lambda value: f"{value:,}"
     made.filters |= {"place": _place, "within": _within, "chance": _chance}
     made.filters |= {"up": format_up, "down": format_down}  # what was spent is never shown too small
@@ -37,7 +41,11 @@ def _environment() -> Environment:
 
 
 def _moment(time: datetime | None) -> str:
-    return "" if time is None else time.strftime("%d %b %Y, %H:%M UTC")
+    """Return a moment in UTC, and in the zone in which it was given."""
+    if time is None:
+        return ""
+    told = time.astimezone(UTC).strftime("%d %b %Y, %H:%M UTC")
+    return told if not time.utcoffset() else f"{told} ({time.strftime('%d %b, %H:%M')} at UTC{time:%z})"
 
 
 def _place(place: LeaderboardPlace | FinalPlace) -> str:
