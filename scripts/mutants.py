@@ -114,6 +114,11 @@ class Mutant:
         """Its place and what is changed."""
         return f"{self.file}:{self.line} {self.change}"
 
+    @property
+    def place(self) -> str:
+        """The same with where it starts: a line may have several."""
+        return f"{self.name} ({self.start})"
+
 
 def find_mutants(area: str) -> Iterator[Mutant]:
     """Yield all mutants of an area: for noise those of draws, elsewhere the others."""
@@ -295,20 +300,20 @@ def _verdicts(chosen: list[Mutant], done: Path | None, *, checked: bool) -> dict
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
         shutil.copytree(SOURCE, tree / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
-        for tests in {tuple(tests_of(mutant)) for mutant in chosen if mutant.name not in verdicts}:
+        for tests in {tuple(tests_of(mutant)) for mutant in chosen if mutant.place not in verdicts}:
             if checked and fails(list(tests), tree):
                 raise RuntimeError(f"these fail without a change: {' '.join(tests)}")
         for mutant in chosen:
-            if mutant.name not in verdicts:
+            if mutant.place not in verdicts:
                 known = mutant.name in EQUIVALENT
                 verdict = "equivalent" if known else "killed" if is_killed(mutant, tree) else "survived"
-                verdicts[mutant.name] = verdict
+                verdicts[mutant.place] = verdict
                 if done is not None:
                     with done.open("a") as file:
-                        file.write(json.dumps([mutant.name, verdict]) + "\n")
-            if verdicts[mutant.name] == "survived":
-                print(f"survived: {mutant.name}", flush=True)
-    return {mutant.name: verdicts[mutant.name] for mutant in chosen}
+                        file.write(json.dumps([mutant.place, verdict]) + "\n")
+            if verdicts[mutant.place] == "survived":
+                print(f"survived: {mutant.place}", flush=True)
+    return {mutant.place: verdicts[mutant.place] for mutant in chosen}
 
 
 if __name__ == "__main__":

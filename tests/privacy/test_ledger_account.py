@@ -79,16 +79,32 @@ def test_a_bare_delta_after_others_takes_what_was_set_aside():
 
 
 @pytest.mark.parametrize("charges", [1, 7])
-@pytest.mark.parametrize("before", [(), (label(0.1),) * 30, (label(1.0),) * 2, (FAINT,) * 4])
-def test_what_fits_is_accepted_and_little_more_is_not(before, charges):
-    spend = account(3.0, 1e-6, *before)
-    most = spend.fitting(charges=charges)
+@pytest.mark.parametrize(
+    ("delta", "before"),
+    [
+        (1e-6, ()),
+        (1e-6, (label(0.1),) * 30),
+        (1e-6, (label(1.0),) * 2),
+        (1e-6, (FAINT,) * 4),
+        (1e-6, (label(1.0, 1e-7),)),
+        (0.0, (label(0.1), label(0.7))),
+    ],
+)
+@pytest.mark.parametrize("reserved", [False, True])
+def test_what_fits_is_accepted_and_little_more_is_not(delta, before, charges, reserved):
+    spend = account(3.0, delta, *before)
+    most = spend.fitting(charges=charges, reserved=reserved)
     assert most > 0
     for epsilon, fits in ((most, True), (most * 1.001, False)):
         after = spend
-        for _ in range(charges):
-            after = after.add(label(epsilon))
+        for one in [compose([label(epsilon)] * charges, delta=delta)] if reserved else [label(epsilon)] * charges:
+            after = after.add(one)
         assert (after.used <= 1) is fits
+
+
+def test_nothing_fits_a_sum_that_is_used_up():
+    assert account(1.0, 0.0, label(1.0)).fitting(charges=3) == 0.0
+    assert account(1.0, 0.0, label(0.25)).fitting(charges=3) == 0.25
 
 
 def test_a_budget_for_equal_charges_is_the_least():

@@ -56,7 +56,12 @@ def pure(epsilon):
         (GaussianLoss(scale=2.0, sensitivity=1.0), [GaussianLoss(scale=4.0, sensitivity=2.0), pure(0.3)], [pure(0.5)]),
         (
             SAMPLED,
-            [SampledGaussianLoss(noise=1.1, rate=0.05, steps=9), pure(0.0)],
+            [
+                SampledGaussianLoss(noise=1.1, rate=0.1, steps=10),
+                SampledGaussianLoss(noise=1.0, rate=0.05, steps=10),
+                SampledGaussianLoss(noise=1.0, rate=0.1, steps=9),
+                pure(0.0),
+            ],
             [
                 SampledGaussianLoss(noise=0.9, rate=0.1, steps=10),
                 SampledGaussianLoss(noise=1.0, rate=0.11, steps=10),
@@ -75,6 +80,13 @@ def pure(epsilon):
 def test_what_may_take_the_place_of_a_release(loss, covered, not_covered):
     assert [dominates(loss, one) for one in covered] == [True] * len(covered)
     assert [dominates(loss, one) for one in not_covered] == [False] * len(not_covered)
+
+
+def test_a_stated_delta_covers_a_curve_at_that_delta_and_not_at_twice_of_it():
+    noise = GaussianLoss(scale=4.0, sensitivity=1.0)
+    at, below = noise.epsilon_at(1e-5), noise.epsilon_at(2e-5)
+    assert dominates(ApproximateLoss(epsilon=at, delta=1e-5), noise)
+    assert not dominates(ApproximateLoss(epsilon=below, delta=1e-5), noise)
 
 
 def curve(loss, epsilons):
