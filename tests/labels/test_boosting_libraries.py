@@ -63,8 +63,8 @@ def test_trees_end_at_the_round_that_held_out_rows_like_best(library):
 def test_small_trees_are_smaller_and_small_ones_stay(library):
     whole = ReleasedObjective.of(released(table()[1], epsilon=1.0), None)
     trees = libraries.library_of(make(library))
-    few = trees.with_few_leaves(trees.prepared(make(library), whole), whole)
-    assert trees.with_few_leaves(few, whole) is None
+    few = trees.with_few_leaves(trees.prepared(make(library), whole))
+    assert trees.with_few_leaves(few) is None
     assert trees.rounds(few) >= 15
 
 

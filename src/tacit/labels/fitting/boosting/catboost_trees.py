@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from tacit.labels.fitting.boosting.expectation import WeightedCopies
 from tacit.labels.fitting.boosting.objective import ReleasedObjective
-from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds
+from tacit.labels.fitting.boosting.trees import BoostingLibrary, TreeJudge
 
 __all__ = ["CatBoostClasses", "CatBoostTrees"]
 
@@ -77,10 +77,10 @@ class _CatBoostMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class CatBoostTrees:
+class CatBoostTrees(BoostingLibrary):
     """Trees of ``catboost``."""
 
-    costly: ClassVar[bool] = False
+    names: ClassVar[tuple[str, str]] = ("iterations", "learning_rate")
 
     def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
         """Return a model with the settings of the trees, which are the estimator's under one name each."""
@@ -97,26 +97,21 @@ class CatBoostTrees:
             settings["logging_level"] = "Silent"
         return CatBoost(settings)
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
-        """Return trees of depth 2."""
-        settings = dict(model.get_params())
-        depth = settings.get("depth", _DEPTH)
-        leaves = min(settings.get("num_leaves", 2**depth), 2**depth)
-        if leaves <= FEW_LEAVES:
-            return None
-        rate = max(self.rate(model), LEAST_RATE)
-        rounds = min(few_rounds(self.rounds(model), leaves=leaves), round(2 * _STEPS / rate))
-        settings.pop("num_leaves", None)
-        settings |= {"depth": 2, "learning_rate": rate, "iterations": rounds}
-        return type(model)(settings)
+    def leaves(self, model: Any) -> int:  # noqa: ANN401
+        """Return the number by leaves and by depth."""
+        settings = model.get_params()
+        most = 2 ** int(settings.get("depth", _DEPTH))
+        return int(min(settings.get("num_leaves", most), most))
 
-    def rounds(self, model: Any) -> int:  # noqa: ANN401
-        """Return ``iterations``."""
-        return int(model.get_params()["iterations"])
+    def few_leaves(self, model: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002
+        """Return depth 2."""
+        return {"depth": 2}
 
-    def rate(self, model: Any) -> float:  # noqa: ANN401
-        """Return ``learning_rate``."""
-        return float(model.get_params()["learning_rate"])
+    def changed(self, model: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return a new model, which takes no more rounds than CatBoost's own twice."""
+        kept = {name: value for name, value in model.get_params().items() if name != "num_leaves"}
+        most = round(2 * _STEPS / settings["learning_rate"])
+        return type(model)(kept | dict(settings) | {"iterations": min(settings["iterations"], most)})
 
     def grow(
         self,

@@ -62,7 +62,7 @@ class _GrownTrees:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectationTrees:
+class ExpectationTrees(BoostingLibrary):
     """Boosts in steps: each finds the posteriors under the trees so far, then adds a few rounds for them.
 
     A round of this library is such a step. The maximization is not run to its end, which only slows it down: the
@@ -81,9 +81,17 @@ class ExpectationTrees:
         """Return the model of the library's own."""
         return self.library.trees.prepared(estimator, objective)
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
-        """Return that of the library."""
-        return self.library.trees.with_few_leaves(model, objective)
+    def leaves(self, model: Any) -> int:  # noqa: ANN401
+        """Return those of the library."""
+        return self.library.trees.leaves(model)
+
+    def few_leaves(self, model: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Return those of the library."""
+        return self.library.trees.few_leaves(model)
+
+    def with_few_leaves(self, model: Any) -> Any:  # noqa: ANN401
+        """Return that of the library, whose rounds are no steps yet."""
+        return self.library.trees.with_few_leaves(model)
 
     def rounds(self, model: Any) -> int:  # noqa: ANN401
         """Return the number of steps."""

@@ -19,7 +19,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from tacit.labels.fitting.boosting.expectation import WeightedCopies
 from tacit.labels.fitting.boosting.objective import ReleasedObjective
-from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+from tacit.labels.fitting.boosting.trees import FEW_LEAVES, BoostingLibrary, TreeJudge, grown_leaf
 
 __all__ = ["HistogramClasses", "HistogramTrees"]
 
@@ -96,10 +96,10 @@ class _ScoreTrees(HistGradientBoostingRegressor):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramTrees:
+class HistogramTrees(BoostingLibrary):
     """Trees of ``HistGradientBoostingClassifier`` and ``HistGradientBoostingRegressor``."""
 
-    costly: ClassVar[bool] = False
+    names: ClassVar[tuple[str, str]] = ("max_iter", "learning_rate")
 
     def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
         """Return a regressor with such trees, and in each leaf as much information as there is in known labels."""
@@ -107,24 +107,13 @@ class HistogramTrees:
         least = grown_leaf(settings["min_samples_leaf"] / objective.bound, of=objective.rows)
         return _ScoreTrees(**(settings | {"min_samples_leaf": max(int(least), 1)}))
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
-        """Return trees of four leaves."""
-        leaves = min(model.max_leaf_nodes or 2**16, 2**16 if model.max_depth is None else 2**model.max_depth)
-        if leaves <= FEW_LEAVES:
-            return None
-        return clone(model).set_params(
-            max_leaf_nodes=FEW_LEAVES,
-            max_iter=few_rounds(self.rounds(model), leaves=leaves),
-            learning_rate=max(self.rate(model), LEAST_RATE),
-        )
+    def leaves(self, model: Any) -> int:  # noqa: ANN401
+        """Return the number by leaves and by depth."""
+        return int(min(model.max_leaf_nodes or 2**16, 2**16 if model.max_depth is None else 2**model.max_depth))
 
-    def rounds(self, model: Any) -> int:  # noqa: ANN401
-        """Return ``max_iter``."""
-        return int(model.max_iter)
-
-    def rate(self, model: Any) -> float:  # noqa: ANN401
-        """Return ``learning_rate``."""
-        return float(model.learning_rate)
+    def few_leaves(self, model: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002
+        """Return the number of leaves."""
+        return {"max_leaf_nodes": FEW_LEAVES}
 
     def grow(
         self,

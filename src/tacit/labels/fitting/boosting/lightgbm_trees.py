@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tacit.labels.fitting.boosting.objective import ReleasedObjective
-from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+from tacit.labels.fitting.boosting.trees import FEW_LEAVES, BoostingLibrary, TreeJudge, grown_leaf
 
 __all__ = ["LightGBMTrees"]
 
@@ -22,10 +22,10 @@ _OF_CLASSES = ("class_weight", "is_unbalance", "unbalance", "scale_pos_weight", 
 
 
 @dataclass(frozen=True, slots=True)
-class LightGBMTrees:
+class LightGBMTrees(BoostingLibrary):
     """Trees of ``lightgbm``, by its scikit-learn interface."""
 
-    costly: ClassVar[bool] = False
+    names: ClassVar[tuple[str, str]] = ("n_estimators", "learning_rate")
 
     def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
         """Return a regressor with such trees, and in each leaf as much information as there is in known labels."""
@@ -36,24 +36,13 @@ class LightGBMTrees:
         least = grown_leaf(settings["min_child_samples"] / objective.bound, of=objective.rows)
         return LGBMModel(**(settings | {"min_child_samples": max(int(least), 1)}), **classes)
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
-        """Return trees of four leaves."""
-        leaves = min(model.num_leaves, 2**model.max_depth if model.max_depth > 0 else model.num_leaves)
-        if leaves <= FEW_LEAVES:
-            return None
-        return clone(model).set_params(
-            num_leaves=FEW_LEAVES,
-            n_estimators=few_rounds(self.rounds(model), leaves=leaves),
-            learning_rate=max(self.rate(model), LEAST_RATE),
-        )
+    def leaves(self, model: Any) -> int:  # noqa: ANN401
+        """Return the number by leaves and by depth."""
+        return int(min(model.num_leaves, 2**model.max_depth if model.max_depth > 0 else model.num_leaves))
 
-    def rounds(self, model: Any) -> int:  # noqa: ANN401
-        """Return ``n_estimators``."""
-        return int(model.n_estimators)
-
-    def rate(self, model: Any) -> float:  # noqa: ANN401
-        """Return ``learning_rate``."""
-        return float(model.learning_rate)
+    def few_leaves(self, model: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002
+        """Return the number of leaves."""
+        return {"num_leaves": FEW_LEAVES}
 
     def grow(
         self,

@@ -80,7 +80,7 @@ def grow_trees(
     Wolpert (1992), Stacked Generalization.
     """
     model = library.prepared(estimator, rows.objective)
-    few = library.with_few_leaves(model, rows.objective)
+    few = library.with_few_leaves(model)
     sizes = [model] if few is None else [few, model]
     trial, order = _SizeTrial(library, options), rng.permutation(rows.objective.rows)
     if len(order) < 2 * _PARTS:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tacit.labels.fitting.boosting.objective import ReleasedObjective
-from tacit.labels.fitting.boosting.trees import FEW_LEAVES, LEAST_RATE, TreeJudge, few_rounds, grown_leaf
+from tacit.labels.fitting.boosting.trees import LEAST_RATE, BoostingLibrary, TreeJudge, grown_leaf
 
 __all__ = ["XGBoostTrees"]
 
@@ -22,10 +22,10 @@ _KNOWN = 0.9  # information from which labels are as good as known; below it 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class XGBoostTrees:
+class XGBoostTrees(BoostingLibrary):
     """Trees of ``xgboost``, by its scikit-learn interface."""
 
-    costly: ClassVar[bool] = False
+    names: ClassVar[tuple[str, str]] = ("n_estimators", "learning_rate")
 
     def prepared(self, estimator: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401
         """Return a regressor with the settings of the trees."""
@@ -33,31 +33,23 @@ class XGBoostTrees:
 
         settings = clone(estimator).get_params()
         settings |= {"base_score": 0.0, "eval_metric": None, "early_stopping_rounds": None, "scale_pos_weight": None}
+        settings["n_estimators"] = _given(settings["n_estimators"], _ROUNDS)
+        settings["learning_rate"] = _given(settings["learning_rate"], _RATE)
         settings["num_class"] = None if objective.scores == 1 else objective.scores
         if objective.bound < _KNOWN:
-            rate, rounds = _given(settings["learning_rate"], _RATE), _given(settings["n_estimators"], _ROUNDS)
+            rate, rounds = settings["learning_rate"], settings["n_estimators"]
             slower = max(min(rate, LEAST_RATE), rate / 2)
             settings |= {"learning_rate": slower, "n_estimators": round(rounds * rate / slower)}
         least = grown_leaf(_given(settings["min_child_weight"], _LEAF), of=objective.least_information)
         return XGBRegressor(**(settings | {"min_child_weight": least, "disable_default_eval_metric": True}))
 
-    def with_few_leaves(self, model: Any, objective: ReleasedObjective) -> Any:  # noqa: ANN401, ARG002
-        """Return trees of depth 2; a Hessian that has the noise in it makes leaves larger by itself."""
-        depth = _given(model.max_depth, _DEPTH) or _DEPTH
-        leaves = model.max_leaves or 2**depth
-        if leaves <= FEW_LEAVES:
-            return None
-        settings = {"max_depth": 2, "max_leaves": None, "grow_policy": None}
-        rounds = few_rounds(self.rounds(model), leaves=leaves)
-        return clone(model).set_params(n_estimators=rounds, learning_rate=max(self.rate(model), LEAST_RATE), **settings)
+    def leaves(self, model: Any) -> int:  # noqa: ANN401
+        """Return the number by leaves or by depth."""
+        return int(model.max_leaves or 2 ** (_given(model.max_depth, _DEPTH) or _DEPTH))
 
-    def rounds(self, model: Any) -> int:  # noqa: ANN401
-        """Return ``n_estimators``."""
-        return int(_given(model.n_estimators, _ROUNDS))
-
-    def rate(self, model: Any) -> float:  # noqa: ANN401
-        """Return ``learning_rate``."""
-        return float(_given(model.learning_rate, _RATE))
+    def few_leaves(self, model: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002
+        """Return depth 2; a Hessian that has the noise in it makes leaves larger by itself."""
+        return {"max_depth": 2, "max_leaves": None, "grow_policy": None}
 
     def grow(
         self,
