@@ -105,6 +105,7 @@ PLANS = {
             "prior": (0.7, 0.3),
             "missing": "public",
             "shuffle": True,
+            "weights": True,
         },
         {"label": "days", "epsilon": 0.5, "mechanism": "bins", "values": (0.0, 1.5, 3.0)},
     ),

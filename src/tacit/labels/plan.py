@@ -17,10 +17,13 @@ from tacit.privacy.unit import Unit
 if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee
 
-__all__ = ["ALL", "Plan"]
+__all__ = ["ALL", "LIKELIHOOD", "WEIGHT", "Plan"]
 
 ALL = ("all",)
 """As ``features``: every column but the private one."""
+
+LIKELIHOOD, WEIGHT = "likelihood_", "weight_"
+"""What the names of columns begin with that train a model without tacit."""
 
 _MOST_VALUES = 2_001  # the best bins of n numbers take several tables of n^2 numbers
 
@@ -71,6 +74,10 @@ class Plan(kernel.Plan):
         metadata=about("Rows without a label: reject them, or declare it public which rows these are."),
     )
     shuffle: bool = field(default=False, metadata=about("Release the rows in random order."))
+    weights: bool = field(
+        default=False,
+        metadata=about("Release what trains a model without tacit: columns of likelihoods and unbiased weights."),
+    )
 
     def check(self) -> None:
         """Raise if two fields contradict each other."""
@@ -87,9 +94,8 @@ class Plan(kernel.Plan):
     def _check_features(self) -> None:
         if self.mechanism.needs_features and not self.features:
             raise InvalidInput(f"must name columns: {self.mechanism.name} learns from them", field="features")
-        reserved = _RESERVED if self.mechanism.needs_features else _RESERVED[:1]
-        for name in reserved:
-            if name in self.features:
+        for name in self.features:
+            if self.is_own(name):
                 raise InvalidInput(
                     f"must not name {name!r}, a column of the release; rename it first", field="features"
                 )
@@ -100,6 +106,8 @@ class Plan(kernel.Plan):
             raise InvalidInput(f"must be left out for {name}, which releases numbers; give values", field="classes")
         if self.values is not None and not numbers:
             raise InvalidInput(f"must be left out for {name}, which releases classes; give classes", field="values")
+        if self.weights and numbers:
+            raise InvalidInput(f"must be left out for {name}, which releases numbers", field="weights")
         if self.prior is None:
             return
         if not self.mechanism.takes_prior:
@@ -135,6 +143,11 @@ class Plan(kernel.Plan):
     def shown(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Return the columns that are released beside the labels."""
         return tuple(name for name in columns if name != self.label) if self.features == ALL else self.features
+
+    def is_own(self, name: str) -> bool:
+        """Whether a released column is the release's own, and no feature."""
+        own = _RESERVED if self.mechanism.needs_features else _RESERVED[:1]
+        return name in own or (self.weights and name.startswith((LIKELIHOOD, WEIGHT)))
 
     def trial(self) -> AuditTrial:
         """Guess the labels, and bound epsilon by canaries where labels are classes and every row is released."""

@@ -143,7 +143,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tried = (
             self._choose(evidence, rates)
             if self.penalty is None
-            else [_Chosen(self.penalty, 1.0, self.shrinkage, rates)]
+            else [_TriedPenalty(self.penalty, 1.0, self.shrinkage, rates)]
         )
         precision = _FINE if evidence.rows * evidence.cells > _CELLS else _FINEST
         found, self.n_iter_ = rates, 0
@@ -172,7 +172,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         posterior = likelihood * shares
         return np.asarray(weights * (posterior @ of_class) / posterior.sum(axis=1))
 
-    def _choose(self, evidence: LikelihoodRows, rates: Array) -> list[_Chosen]:
+    def _choose(self, evidence: LikelihoodRows, rates: Array) -> list[_TriedPenalty]:
         """The penalties under which held-out labels are likely, with their chances and shrinkages.
 
         Decades first, then the halves beside the best. All that were tried count, by how likely they make the labels
@@ -180,7 +180,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         paths = self._paths(evidence, rates)
         if not paths:
-            return [_Chosen(1.0, 1.0, 1.0, rates)]
+            return [_TriedPenalty(1.0, 1.0, 1.0, rates)]
         gains: dict[float, Array] = {}
         for power in _DECADES:
             gains[power] = sum((path.gains(power) for path in paths), np.zeros(len(_SHRINKAGES)))
@@ -197,7 +197,7 @@ class LikelihoodRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 stacklevel=4,
             )
         return [
-            _Chosen(10.0**power, chance, shrinkage, paths[0].fits[power])
+            _TriedPenalty(10.0**power, chance, shrinkage, paths[0].fits[power])
             for power, chance, shrinkage in _chances(gains)
         ]
 
@@ -254,7 +254,7 @@ def _best(gains: dict[float, Array]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class _TriedPenalty:
     """A penalty, its chance, the shrinkage of its fit, and a fit near it."""
 
     penalty: float

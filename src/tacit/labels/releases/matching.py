@@ -68,9 +68,7 @@ def _coded(left: pa.Table, right: pa.Table) -> tuple[pa.Table, pa.Table]:
 def feature_names(release: Release, rows: pa.Table, wanted: Sequence[str], *, own: bool) -> list[str]:
     """Return the named columns, or all but labels and the person."""
     plan = release.asked
-    hidden = {plan.label, plan.person, "label"} | (
-        {"stage", "prior"} if own and plan.mechanism.needs_features else set()
-    )
+    hidden = {plan.label, plan.person, "label"} | {name for name in rows.column_names if own and plan.is_own(name)}
     if not wanted:
         found = [name for name in rows.column_names if name not in hidden]
         if not found:

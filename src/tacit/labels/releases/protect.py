@@ -19,6 +19,7 @@ from tacit.labels.releases.label_survey import LabelSurvey
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import LabelSource, SparkSource, spark_frame
+from tacit.labels.releases.weights import with_weights
 from tacit.privacy.delivery import ReleaseRequest, deliver
 from tacit.privacy.edge import Progress, checked
 from tacit.privacy.errors import InvalidInput
@@ -131,7 +132,10 @@ def _draw(survey: LabelSurvey, request: ReleaseRequest, rng: np.random.Generator
     chosen = survey.choose(rng)
     mechanism = survey.settle(chosen, rng)
     rows = survey.rows if chosen is None else int(chosen.mask.sum())
-    batches = _counted(survey.source.randomize(survey, mechanism, chosen, rng), rows, progress)
+    drawn = survey.source.randomize(survey, mechanism, chosen, rng)
+    if plan.weights:
+        drawn = (with_weights(batch, mechanism) for batch in drawn)
+    batches = _counted(drawn, rows, progress)
     first = next(batches)
     ordered = survey.source.ordered and not plan.shuffle
     header = header_of(plan, mechanism, plan.guarantee(), seeded=request.seeded, ordered=ordered)

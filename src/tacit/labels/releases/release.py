@@ -28,7 +28,6 @@ ROWS = "rows"
 PERSON_SEED = "person_seed"
 """The header's key of the seed that chose the rows of persons with too many."""
 
-_OWN = ("label", "stage", "prior")
 _ORDER = (
     "Warning: the labels follow the order of the rows, so neighbors reveal them at any epsilon. Use --shuffle to "
     "release the rows in random order."
@@ -77,8 +76,7 @@ class Release(releases.Release):
     @property
     def feature_names(self) -> list[str]:
         """The columns released beside the labels."""
-        own = _OWN if self.asked.mechanism.needs_features else _OWN[:1]
-        return [name for name in cast(TableMember, self.members[ROWS]).columns if name not in own]
+        return [name for name in cast(TableMember, self.members[ROWS]).columns if not self.asked.is_own(name)]
 
     @cached_property
     def mechanism(self) -> LabelMechanism:
