@@ -57,7 +57,8 @@ def in_process(code, *, stdout=subprocess.PIPE):
 
 DEMO = """
 import signal
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite started by nohup ignores it
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite started by nohup ignores it, one in the background SIGINT
+signal.signal(signal.SIGINT, signal.default_int_handler)
 area = typer.Typer(add_completion=False)
 root.AREAS["demo"] = "An area for the tests."
 root.import_module = lambda name: SimpleNamespace(app=area)
