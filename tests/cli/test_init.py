@@ -240,6 +240,16 @@ def test_cuts_of_a_skewed_amount_leave_rows_in_each_class(most):
     assert rows.min() >= 10
 
 
+def test_the_range_of_a_long_tail_leaves_out_its_last_hundredth():
+    """Else a few huge amounts make all others one bin."""
+    amounts = np.exp(np.random.default_rng(0).normal(6, 1.9, 3000)) * (np.arange(3000) % 2)
+    amounts[[1, 3, 5]] = 9.5e6, 4.2e7, 1.1e6
+    label = NumericLabel.of(pa.chunked_array([pa.array(amounts)]))
+    assert np.quantile(amounts, 0.98) < label.high < 2 * np.quantile(amounts, 0.99)
+    assert label.most >= 4.2e7, "scores are refused for labels outside their range"
+    assert "29 values far from the rest, which are clipped" in label.origin
+
+
 def test_an_amount_is_planned_as_a_number(run, amounts, capsys):
     assert run("--label", "cost", data=amounts) == 0
     told = "Treated as an amount: cost, from 100 to 1100, with classes cut at 300, 400, 600, read off the private rows"
