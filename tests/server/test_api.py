@@ -107,6 +107,8 @@ class TestRoles:
         replay = {("GET", f"{API}/competitions/{{slug}}/{name}") for name in ("forecast", "replay")}
         replay.add(("POST", f"{API}/competitions/{{slug}}/replay"))
         described_elsewhere = {(method, f"{API}{path}") for method, path, *_ in ORGANIZED}
+        own = f"{API}/competitions/{{slug}}"  # in test_belongings
+        described_elsewhere |= {("PUT", f"{own}/choice"), ("GET", f"{own}/submissions/{{number}}/file")}
         assert found == listed | replay | described_elsewhere | {("POST", f"{API}/teams")}, "tested elsewhere"
 
     def test_a_cookie_opens_nothing_in_the_api(self, client, sqlite_engine):

@@ -47,6 +47,14 @@ def test_a_team_chooses_what_is_ranked(sqlite_engine, team, join):
         engine.choose_final(team, None)
 
 
+def test_the_same_predictions_get_the_same_final_score(sqlite_engine, make, join):
+    rules = rules_of(metric=Accuracy(), policy=Rounded(), public_fraction=0.5, submissions=10)
+    make(sqlite_engine, rules=rules)
+    for _ in range(5):
+        sqlite_engine.submit(join(sqlite_engine).team, TRUTH).result()
+    assert len({place.released for place in sqlite_engine.finish("coins")}) == 1
+
+
 def test_notes_and_files_come_back_to_their_team_alone(sqlite_engine, team, join):
     engine, values = sqlite_engine, np.random.default_rng(0).integers(0, 2, ROWS)
     score = engine.submit(team, values, note="first try").result()
@@ -58,6 +66,7 @@ def test_notes_and_files_come_back_to_their_team_alone(sqlite_engine, team, join
     with pytest.raises(NotFound):
         engine.submitted_file(join(engine).team, 1)
     client = TestClient(create_app(engine))
+    assert client.put("/api/v1/competitions/coins/choice", json={"number": 1}).status_code == 401
     assert "first try" not in client.get("/api/v1/competitions/coins/history").text
     assert client.get("/api/v1/competitions/coins/submissions/1/file").status_code == 401
 

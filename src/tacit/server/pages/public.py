@@ -125,8 +125,8 @@ def _csv_row(place: LeaderboardPlace) -> dict[str, Any]:
         "last_place": place.last,
         "team": place.team,
         "score": place.text,
-        "low": low,
-        "high": high,
+        "low": low if low == "" else f"{low:.6g}",
+        "high": high if high == "" else f"{high:.6g}",
         "submissions": place.submissions,
         "time": place.time.isoformat(),
     }
