@@ -180,6 +180,16 @@ def test_every_side_has_the_parameters_of_the_design(surface, side):
 
 
 @SURFACES
+def test_learn_returns_one_kind_of_model(surface):
+    """What predicts rows is a LearnedModel; scores choose a submission, which has the same three names."""
+    module = import_module(inspect.unwrap(import_module(f"tacit.{surface}").learn).__module__)
+    made = getattr(module, module.learn.__annotations__["return"])
+    assert made.__name__ == ("ChosenSubmission" if surface == "scores" else "LearnedModel")
+    assert {"guarantee_", "report_"} <= {one.name for one in fields(made)}
+    assert callable(made.predict)
+
+
+@SURFACES
 def test_a_surface_exports_five_names_and_nothing_else(surface):
     module = import_module(f"tacit.{surface}")
     assert sorted(module.__all__) == sorted(NAMES)

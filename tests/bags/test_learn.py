@@ -37,16 +37,16 @@ def test_partitions_teach(method):
     assert found.accuracy.value > found.majority + 0.2
     assert model.guarantee_ == release.guarantee
     assert set(model.predict(visits(2))) == {"no", "yes"}
-    assert model.score(visits(1), np.asarray(visits(1)["ill"])) == model.report_.accuracy
+    assert model.learner.score(visits(1), np.asarray(visits(1)["ill"])) == model.report_.accuracy
     assert "outside the guarantee" in str(model.report_)
 
 
 def test_random_bags_teach_a_linear_model_of_the_features_that_are_named():
     release = release_of(epsilon=None, mechanism="random:size=3,bags=1500")
     model = learn(release, data=visits(), test=visits(1), features=("age", "city"))
-    assert model.encoder_.columns() == ("age", "city")
+    assert model.learner.encoder_.columns() == ("age", "city")
     assert model.report_.performance.auc.value > 0.85
-    assert model.report_.to_json()["details"]["risk"] == model.risk_
+    assert model.report_.to_json()["details"]["risk"] == model.learner.risk_
     with pytest.raises(InvalidInput, match="method must be linear for a release of random bags, got trees"):
         learn(release, data=visits(), method="trees")
 
@@ -66,10 +66,10 @@ def test_random_bags_learn_from_any_column_and_a_stored_model_reads_later_rows_a
     plan = Plan(label="ill", epsilon=None, mechanism="random:size=3,bags=1500")
     model = learn(protect(table, plan, rng=np.random.default_rng(0)), data=table, test=later)
     assert model.report_.performance.auc.value > 0.85
-    assert [name for name, _ in model.encoder_.left_out] == ["id"]
+    assert [name for name, _ in model.learner.encoder_.left_out] == ["id"]
     stored = pickle.loads(pickle.dumps(model))
-    assert (stored.decision_function(later.slice(7, 1)) == model.decision_function(later)[7:8]).all()
-    assert stored.encoder_ == model.encoder_
+    assert (stored.predict_proba(later.slice(7, 1)) == model.predict_proba(later)[7:8]).all()
+    assert stored.learner.encoder_ == model.learner.encoder_
 
 
 def test_rows_that_were_left_out_are_left_out_of_learning():

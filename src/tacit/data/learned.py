@@ -18,18 +18,20 @@ __all__ = ["LearnedModel"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LearnedModel:
-    """A fitted learner, and how the columns of a table become its features.
+    """What ``learn`` returns: a fitted learner, and how the columns of a table become its features.
 
     Parameters
     ----------
+    encoder
+        None if the learner reads tables itself.
     only
         The encoded columns that the learner takes, in their own units; None: all of them, scaled.
     """
 
     learner: Any
-    encoder: Encoder
     guarantee_: AnyGuarantee
     report_: Any
+    encoder: Encoder | None = None
     only: tuple[str, ...] | None = None
 
     def predict(self, table: object) -> NDArray[Any]:
@@ -48,9 +50,11 @@ class LearnedModel:
     @property
     def notes(self) -> list[str]:
         """What a reader should know about the encoding of the columns."""
-        return self.encoder.notes()
+        return [] if self.encoder is None else self.encoder.notes()
 
-    def _encode(self, table: object) -> NDArray[np.float64]:
+    def _encode(self, table: object) -> object:
+        if self.encoder is None:
+            return table
         if isinstance(table, np.ndarray):
             return self.encoder.scale(table) if self.only is None else table
         lazy = open_table(table)

@@ -16,6 +16,7 @@ from tacit.bags.methods import Crosses, LearnMethod, Linear
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
 from tacit.data import open_table
+from tacit.data.learned import LearnedModel
 from tacit.data.view import TableView
 from tacit.leak.model_report import ModelReport
 from tacit.privacy.edge import Progress, checked
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["learn", "train_crosses", "train_linear", "train_trees"]
 
-Model = AdditiveModel | RandomBagModel
+BagLearner = AdditiveModel | RandomBagModel
 
 
 class _TrainingInputs(NamedTuple):
@@ -48,7 +49,7 @@ def learn(
     hold_out: float = 0.2,  # noqa: ARG001
     rng: np.random.Generator | None = None,  # noqa: ARG001
     progress: Progress | None = None,
-) -> Model:
+) -> LearnedModel:
     """Train a model from label totals and the features of the rows; labels are not read.
 
     Parameters
@@ -65,8 +66,8 @@ def learn(
 
     Returns
     -------
-    AdditiveModel or RandomBagModel
-        With ``predict``, ``guarantee_`` and ``report_``.
+    LearnedModel
+        Its ``learner`` is an :class:`AdditiveModel`, or a :class:`RandomBagModel` of random bags.
 
     Examples
     --------
@@ -81,26 +82,25 @@ def learn(
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
     totals, rows = released.totals, released.used_rows(data).table
-    model: Model = _method(method, totals).train(_TrainingInputs(totals, rows, tuple(features), progress))
+    learner: BagLearner = _method(method, totals).train(_TrainingInputs(totals, rows, tuple(features), progress))
     if released.encoding.classes is not None:
-        model.classes_ = np.array(released.encoding.classes)
-    model.guarantee_ = released.guarantee
-    fit = model.calibration(totals, rows)
-    model.report_ = ModelReport(
+        learner.classes_ = np.array(released.encoding.classes)
+    fit = learner.calibration(totals, rows)
+    report = ModelReport(
         performance=None
         if test is None
-        else model.evaluate(open_table(test), released.encoding.read(test, argument="test")),
+        else learner.evaluate(open_table(test), released.encoding.read(test, argument="test")),
         rows=totals.rows,
-        remarks=(*map(str, fit), *_risk(model)),
-        details={"risk": model.risk_, "fit": [{**asdict(one), "p_value": one.p_value} for one in fit]},
+        remarks=(*map(str, fit), *_risk(learner)),
+        details={"risk": learner.risk_, "fit": [{**asdict(one), "p_value": one.p_value} for one in fit]},
     )
-    return model
+    return LearnedModel(learner=learner, guarantee_=released.guarantee, report_=report)
 
 
-def _risk(model: Model) -> tuple[str, ...]:
-    if model.risk_ is None:
+def _risk(learner: BagLearner) -> tuple[str, ...]:
+    if learner.risk_ is None:
         return ()
-    return (f"Mean squared error per row, estimated from the bags: {model.risk_:.3f}.",)
+    return (f"Mean squared error per row, estimated from the bags: {learner.risk_:.3f}.",)
 
 
 def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
@@ -113,18 +113,18 @@ def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
     return chosen
 
 
-def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[BoostedTrees] | None = None) -> Model:
+def train_crosses(_: LearnMethod, given: _TrainingInputs, *, parts: Sequence[BoostedTrees] | None = None) -> BagLearner:
     """Train a weight per bag, or other parts."""
     if given.features:
         raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
     return AdditiveModel(parts=parts).fit(given.totals, given.rows, progress=given.progress)
 
 
-def train_trees(method: LearnMethod, given: _TrainingInputs) -> Model:
+def train_trees(method: LearnMethod, given: _TrainingInputs) -> BagLearner:
     """Train trees on each partition."""
     return train_crosses(method, given, parts=[BoostedTrees(part.columns) for part in given.totals.partitions])
 
 
-def train_linear(_: LearnMethod, given: _TrainingInputs) -> Model:
+def train_linear(_: LearnMethod, given: _TrainingInputs) -> BagLearner:
     """Train a linear model from random bags."""
     return RandomBagModel(columns=given.features or None).fit(given.totals, given.rows)

@@ -90,7 +90,7 @@ def learn(
     if source.encoder is not None and features:
         raise InvalidInput("must not be given: the release names its own", field="features")
     if source.table_model is not None:
-        return _of_tables(source, test)
+        return _of_tables(source, source.table_model, test)
     if test is None:
         return _loaded(source, source.encoder or Encoder.of_numbers(features), None)
     chosen = source.encoder.columns() if source.encoder is not None else tuple(features)
@@ -101,18 +101,13 @@ def learn(
     return replace(model, report_=_report(logits, labels, model.classes_))
 
 
-def _of_tables(release: Release, test: object) -> LearnedModel:
+def _of_tables(release: Release, model: LearnedModel, test: object) -> LearnedModel:
     """Return the model that a learn command wrote, evaluated by test rows where there are some."""
-    model = release.table_model
     report = ModelReport()
     if test is not None:
         rows, labels = _read_test(release, test, features=())
         report = _report(release.member.logits(rows, classes=len(model.classes_)), labels, model.classes_)
-    if isinstance(model, LearnedModel):
-        return replace(model, report_=report)
-    model.report_ = report
-    of_bags: LearnedModel = model  # another class with the same methods
-    return of_bags
+    return replace(model, report_=report)
 
 
 def _read_test(release: Release, test: object, *, features: Sequence[str]) -> tuple[pa.Table, NDArray[Any]]:

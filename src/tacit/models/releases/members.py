@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 
+from tacit.data.learned import LearnedModel
 from tacit.models.layers import LinearLayers, ModelState
 from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
@@ -35,7 +36,7 @@ class ModelMember(ReleaseMember):
         return None
 
     @property
-    def table_model(self) -> Any:  # noqa: ANN401
+    def table_model(self) -> LearnedModel | None:
         """The model that a learn command wrote, which takes rows of a table; None of any other."""
         return None
 
@@ -233,9 +234,9 @@ class EstimatorMember(ModelMember):
         return tuple(np.asarray(_with_classes(self._estimator).classes_).tolist())
 
     @property
-    def table_model(self) -> Any:  # noqa: ANN401
+    def table_model(self) -> LearnedModel | None:
         """The model that a learn command wrote, which takes rows of a table; None of any other."""
-        return self._opened if hasattr(self._opened, "report_") else None
+        return self._opened if isinstance(self._opened, LearnedModel) else None
 
     @property
     def _opened(self) -> Any:  # noqa: ANN401

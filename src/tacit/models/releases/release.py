@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from tacit.data import Encoder
 from tacit.data.classes import CUTS_PUBLIC, LISTED
+from tacit.data.learned import LearnedModel
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.models.network import TwoLayerReLU
 from tacit.models.plan import Plan
@@ -126,12 +127,11 @@ class Release(releases.Release):
     def opened(self) -> Self:
         """Return the release with its pickle opened, if it is one: the caller trusts it, and its guarantee."""
         self.member.open()
-        if self.table_model is None:
-            return self
-        return replace(self, header=replace(self.header, guarantee=self.table_model.guarantee_))
+        model = self.table_model
+        return self if model is None else replace(self, header=replace(self.header, guarantee=model.guarantee_))
 
     @property
-    def table_model(self) -> Any:  # noqa: ANN401
+    def table_model(self) -> LearnedModel | None:
         """The model that a learn command wrote, which takes rows of a table unchanged; None of any other."""
         return self.member.table_model
 
