@@ -28,7 +28,7 @@ from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.mechanisms.totals_rule import TotalsRule
 from tacit.privacy import Unit
 from tacit.privacy.noise import system_rng
 
@@ -116,7 +116,7 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
 
 def _hide(release: Any, noise: LaplaceTotalsNoise | GaussianTotalsNoise) -> None:
     measure = GridStatistic(loss=LogisticLoss(), grid=public_grid(LogisticLoss()))
-    plan = TotalsCuration(measure=measure, noise=noise, unit=Unit.LABEL, sizes=SizeRule(), partitions=len(SETS))
+    plan = TotalsRule(measure=measure, noise=noise, unit=Unit.LABEL, sizes=SizeRule(), partitions=len(SETS))
     calibrated, rng = plan.calibrate(), system_rng()
     assert calibrated is not None
     for at, part in enumerate(release.partitions):

@@ -8,13 +8,13 @@ import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.curated import check_feature_sets
-from tacit.bags.mechanisms.curation import group_partitions
 from tacit.bags.mechanisms.drawing import RandomDraw
 from tacit.bags.mechanisms.engine import open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise
+from tacit.bags.mechanisms.prepared_partitions import group_partitions
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.mechanisms.totals_rule import TotalsRule
 from tacit.bags.partition import BagTotals, KeyColumn, as_features
 from tacit.privacy.edge import Progress
 from tacit.privacy.errors import InvalidInput
@@ -103,7 +103,7 @@ def curate(
     """
     sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | KeyColumn) else by))
     check_feature_sets([[one.name for one in features] for features in sets], label=label, edges=edges or ())
-    curation = TotalsCuration(
+    rule = TotalsRule(
         measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
         noise=noise,
         unit=unit,
@@ -115,10 +115,10 @@ def curate(
             "must be given with noise; take tacit.privacy.noise.system_rng() for a real release", field="rng"
         )
     check_count(rows_per_person, name="rows_per_person")
-    guarantee = curation.guarantee(rows_per_person)
+    guarantee = rule.guarantee(rows_per_person)
     with open_rows(table) as rows:
-        count, grouped = group_partitions(rows, sets, label, curation, guarantee, progress)
-    return curation.release(grouped, guarantee=guarantee, label=label, rows=count, rng=rng)
+        count, grouped = group_partitions(rows, sets, label, rule, guarantee, progress)
+    return rule.release(grouped, guarantee=guarantee, label=label, rows=count, rng=rng)
 
 
 def draw(

@@ -24,7 +24,7 @@ from tacit.bags.mechanisms.noise import (
     TotalsQuery,
 )
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.mechanisms.totals_rule import TotalsRule
 from tacit.bags.partition import KeyColumn
 from tacit.data import open_table
 from tacit.privacy import InvalidInput, Unit
@@ -55,7 +55,7 @@ class Given:
 
 def plan(loss, sets, *, noise, sizes=None, unit=Unit.LABEL):
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
-    return TotalsCuration(measure=measure, noise=noise, unit=unit, sizes=sizes or SizeRule(), partitions=len(sets))
+    return TotalsRule(measure=measure, noise=noise, unit=unit, sizes=sizes or SizeRule(), partitions=len(sets))
 
 
 @cache
@@ -64,14 +64,14 @@ def grouped_rows(measure, features, labels):
     return group_rows(open_table(pa.table({**rows, "y": labels})), features=features, label="y", measure=measure)
 
 
-def centers(curation, sets, labels):
+def centers(rule, sets, labels):
     """Keys, counts and totals in steps of a release whose noise is 0."""
     silent = CalibratedNoise(samplers=(Given(),) * 2 * len(sets), guarantee=None, cover=None)
     made = []
     for at, features in enumerate(sets):
-        grouped = curation.prepare(grouped_rows(curation.measure, features, tuple(labels)))
-        part = curation.hide(grouped, silent, at=at, rng=None)
-        made.append((part.keys, part.counts, np.rint(part.totals / curation.measure.step).astype(int)))
+        grouped = rule.prepare(grouped_rows(rule.measure, features, tuple(labels)))
+        part = rule.hide(grouped, silent, at=at, rng=None)
+        made.append((part.keys, part.counts, np.rint(part.totals / rule.measure.step).astype(int)))
     return made
 
 
@@ -97,8 +97,8 @@ def neighbors(values, rows):
 
 
 def worst_ratio(loss, values, sets, *, samplers, sizes=None, noise, rows=4):
-    curation = plan(loss, sets, noise=noise, sizes=sizes)
-    seen = {labels: centers(curation, sets, labels) for labels in itertools.product(values, repeat=rows)}
+    rule = plan(loss, sets, noise=noise, sizes=sizes)
+    seen = {labels: centers(rule, sets, labels) for labels in itertools.product(values, repeat=rows)}
     return max(log_ratio(seen[one], seen[two], samplers) for one, two in neighbors(values, rows))
 
 
@@ -146,10 +146,10 @@ def test_an_unsplit_epsilon_is_found_out():
 
 def test_a_size_decided_on_labels_is_found_out():
     """The control: bags without a positive label are left out, so the list of bags tells labels."""
-    curation = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.7))
-    made = [centers(curation, SETS["one"], labels) for labels in [(0, 0, 0, 0), (0, 0, 0, 1)]]
+    rule = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.7))
+    made = [centers(rule, SETS["one"], labels) for labels in [(0, 0, 0, 0), (0, 0, 0, 1)]]
     told = [[(keys.filter(pa.array(steps[:, 0] > 0)), counts, steps) for keys, counts, steps in one] for one in made]
-    assert log_ratio(*told, curation.calibrate().samplers) == math.inf
+    assert log_ratio(*told, rule.calibrate().samplers) == math.inf
 
 
 def test_gaussian_noise_keeps_and_nearly_uses_its_delta():
@@ -173,16 +173,16 @@ def record_tables():
     return list(itertools.product(itertools.product([0, 1, 7], [0, 1]), repeat=2))
 
 
-def record_law(table, curation, features, counts):
+def record_law(table, rule, features, counts):
     """For each noised vector of counts: its log probability, and the partition that follows with noise 0."""
     rows = open_table(pa.table({"a": [a for a, _ in table], "y": [y for _, y in table]}))
-    grouped = curation.prepare(group_rows(rows, features=features, label="y", measure=curation.measure))
-    sampler = curation.calibrate().samplers[0]
+    grouped = rule.prepare(group_rows(rows, features=features, label="y", measure=rule.measure))
+    sampler = rule.calibrate().samplers[0]
     law = {}
     for noised in counts:
         noise = np.array(noised) - grouped.counts
         silent = CalibratedNoise(samplers=(Given(noise), Given(0)), guarantee=None, cover=None)
-        part = curation.hide(grouped, silent, at=0, rng=None)
+        part = rule.hide(grouped, silent, at=0, rng=None)
         law[noised] = (float(np.log(sampler.pmf(noise)).sum()), part)
     return law
 
@@ -191,10 +191,10 @@ def record_law(table, curation, features, counts):
 def test_records_are_protected_with_counts_sizes_and_totals(sizes):
     """A whole row changes: noised counts, what they decide, and totals together stay within epsilon."""
     features = (KeyColumn("a", values=(0, 1)),)
-    curation = plan(LogisticLoss(), [features], noise=LaplaceTotalsNoise(epsilon=0.8), sizes=sizes, unit=Unit.RECORD)
+    rule = plan(LogisticLoss(), [features], noise=LaplaceTotalsNoise(epsilon=0.8), sizes=sizes, unit=Unit.RECORD)
     counts = list(itertools.product([0, 2], repeat=4))
-    laws = {table: record_law(table, curation, features, counts) for table in record_tables()}
-    totals = curation.calibrate().samplers[1]
+    laws = {table: record_law(table, rule, features, counts) for table in record_tables()}
+    totals = rule.calibrate().samplers[1]
     worst = 0.0
     for one, two in itertools.permutations(laws, 2):
         if sum(a != b for a, b in zip(one, two, strict=True)) != 1:
@@ -210,10 +210,10 @@ def test_records_are_protected_with_counts_sizes_and_totals(sizes):
 
 
 def test_records_without_declared_values_are_refused():
-    curation = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.8), unit=Unit.RECORD)
+    rule = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.8), unit=Unit.RECORD)
     made = GroupedRows(features=(A,), keys=pa.table({"a": [1]}), counts=np.array([1]), sums=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="must declare the categories or the edges of 'a' for the unit record"):
-        curation.prepare(made)
+        rule.prepare(made)
 
 
 def random_worst(joins, stated):
@@ -263,12 +263,12 @@ def fit(noise, sampler):
     "noise", [LaplaceTotalsNoise(epsilon=1.0), GaussianTotalsNoise(epsilon=1.0, delta=1e-5)], ids=lambda n: n.name
 )
 def test_a_release_draws_the_noise_that_it_states(noise):
-    curation = plan(LogisticLoss(), SETS["two"], noise=noise)
+    rule = plan(LogisticLoss(), SETS["two"], noise=noise)
     grouped = GroupedRows(
         features=(A,), keys=pa.table({"a": range(40_000)}), counts=np.full(40_000, 9), sums=np.full((40_000, 1), 4.0)
     )
-    calibrated = curation.calibrate()
-    part = curation.hide(grouped, calibrated, at=1, rng=np.random.default_rng(3))
+    calibrated = rule.calibrate()
+    part = rule.hide(grouped, calibrated, at=1, rng=np.random.default_rng(3))
     drawn = np.rint(part.totals[:, 0]).astype(int) - 4
     sampler = calibrated.samplers[1]
     assert part.variance == sampler.variance

@@ -184,7 +184,7 @@ def test_nothing_is_drawn_before_the_charge(people, ledger, monkeypatch):
     def drawn(*_given):
         raise AssertionError("drew")
 
-    monkeypatch.setattr("tacit.bags.mechanisms.curation.PreparedPartitions.draw", drawn)
+    monkeypatch.setattr("tacit.bags.mechanisms.prepared_partitions.PreparedPartitions.draw", drawn)
     with pytest.raises(BudgetExceeded):
         protect(people, Plan(label="ill", epsilon=2, by=["city"]), payment=Payment(ledger=ledger))
     with pytest.raises(AssertionError, match="drew"):  # control: with budget left it is drawn

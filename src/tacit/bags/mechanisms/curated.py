@@ -37,19 +37,19 @@ class CuratedMechanism(Choice):
 
     def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
         """Return the guarantee of a release of this plan, for any rows."""
-        from tacit.bags.mechanisms.curation import state_guarantee
+        from tacit.bags.mechanisms.prepared_partitions import state_guarantee
 
         return state_guarantee(plan, loss)
 
     def describe(self, plan: Plan, loss: SemilinearLoss) -> Mapping[str, Any]:
         """Return the noise of a release of this plan, as its header states it."""
-        from tacit.bags.mechanisms.curation import curation_of
+        from tacit.bags.mechanisms.prepared_partitions import rule_of
 
-        return curation_of(plan, loss).describe()
+        return rule_of(plan, loss).describe()
 
     def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
         """Group the rows and check that the release can be made; nothing is drawn."""
-        from tacit.bags.mechanisms.curation import PreparedPartitions
+        from tacit.bags.mechanisms.prepared_partitions import PreparedPartitions
 
         return PreparedPartitions.of(plan, rows, loss)
 

@@ -22,7 +22,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
 from tacit.privacy.noise import is_seeded
 
-__all__ = ["TotalsCuration"]
+__all__ = ["TotalsRule"]
 
 _EXACT = NoGuarantee(reason="exact totals of bags, and a bag of one row is that row's label")
 _PUBLIC = "the features of all rows are public, and so are the keys and counts of bags"
@@ -31,7 +31,7 @@ _COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are priva
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TotalsCuration:
+class TotalsRule:
     """How grouped rows become what is released."""
 
     measure: GridStatistic

@@ -1,4 +1,4 @@
-"""Curated bags: rows grouped by their features, label totals exact or under a guarantee."""
+"""Partitions that are ready to be released: rows grouped by their features, checked, before anything is drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.bags.mechanisms.noise import noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.mechanisms.selection import choice_noise, choose_sets
 from tacit.bags.mechanisms.sizes import SizeRule
-from tacit.bags.mechanisms.totals import TotalsCuration
+from tacit.bags.mechanisms.totals_rule import TotalsRule
 from tacit.bags.partition import BagTotals, KeyColumn
 from tacit.data.names import check_present
 from tacit.data.queries import column_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedPartitions", "curation_of", "group_partitions", "state_guarantee"]
+__all__ = ["PreparedPartitions", "group_partitions", "rule_of", "state_guarantee"]
 
 FeatureSet = tuple[KeyColumn, ...]
 
@@ -52,18 +52,18 @@ class PreparedPartitions:
     def of(cls, plan: Plan, private: PrivateRows, loss: SemilinearLoss) -> PreparedPartitions:
         """Group the rows of a plan; raise if a column, a label or a bag does not serve."""
         sets = tuple(tuple(_feature(name, plan, private.table) for name in names) for names in plan.by)
-        curation = curation_of(plan, loss)
+        rule = rule_of(plan, loss)
         if plan.select is not None:
-            choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.select)
+            choice_noise(rule.measure, epsilon=_split(plan)[0], sets=plan.select)
         guarantee = state_guarantee(plan, loss)
-        count, grouped = group_partitions(private.table, sets, plan.label, curation, guarantee, private.progress)
+        count, grouped = group_partitions(private.table, sets, plan.label, rule, guarantee, private.progress)
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
     def draw(self, rng: np.random.Generator) -> BagTotals:
         """Choose partitions if the plan requires it, then add noise, then make partitions agree."""
         plan = self.plan
         grouped = [self.grouped[i] for i in self._chosen(rng)]
-        made = curation_of(plan, self.loss).release(
+        made = rule_of(plan, self.loss).release(
             grouped, guarantee=state_guarantee(plan, self.loss), label=plan.label, rows=self.rows, rng=rng
         )
         if plan.epsilon is None or not plan.consistent or len(grouped) == 1:
@@ -93,7 +93,7 @@ class PreparedPartitions:
 def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
     k = plan.rows_per_person
-    noise = curation_of(plan, loss).guarantee(k)
+    noise = rule_of(plan, loss).guarantee(k)
     if plan.select is None or plan.epsilon is None or not isinstance(noise, Guarantee):
         return noise
     choice = Guarantee(unit=noise.unit, epsilon=_split(plan)[0]).for_group(rows=k)
@@ -101,10 +101,10 @@ def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     return replace(both, epsilon=plan.epsilon) if k == 1 else both  # the two epsilons add up to the plan's
 
 
-def curation_of(plan: Plan, loss: SemilinearLoss) -> TotalsCuration:
+def rule_of(plan: Plan, loss: SemilinearLoss) -> TotalsRule:
     """Return how the totals of a plan are made."""
     noise = None if plan.epsilon is None else noise_of_budget(_split(plan)[1], delta=plan.delta)
-    return TotalsCuration(
+    return TotalsRule(
         measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
         noise=noise,
         unit=plan.protected,
@@ -129,7 +129,7 @@ def group_partitions(
     rows: TableView | ibis.Table,
     sets: Sequence[FeatureSet],
     label: str,
-    curation: TotalsCuration,
+    rule: TotalsRule,
     guarantee: AnyGuarantee,
     progress: Progress | None,
 ) -> tuple[int, list[GroupedRows]]:
@@ -147,16 +147,16 @@ def group_partitions(
     for feature in (feature for features in sets for feature in features):
         check_present(feature.name, rows.columns, argument="by")
         feature.in_sql(column_of(rows, feature.name))  # raises if it cannot be a key
-    count = check_labels(rows, label=label, measure=curation.measure)
+    count = check_labels(rows, label=label, measure=rule.measure)
     if isinstance(guarantee, Guarantee):
-        curation.measure.check_rows(count)
+        rule.measure.check_rows(count)
         check_delta(guarantee.delta, rows=count)  # how many rows there are is public
     grouped = []
     for done, features in enumerate(sets):
-        made = group_rows(rows, features=features, label=label, measure=curation.measure)
+        made = group_rows(rows, features=features, label=label, measure=rule.measure)
         if made.counts.sum() != count:
             raise InvalidInput(f"the table changed while it was read: it had {count} rows and then another number")
-        grouped.append(curation.prepare(made))
+        grouped.append(rule.prepare(made))
         if progress is not None:
             progress(done + 1, len(sets))
     return count, grouped
