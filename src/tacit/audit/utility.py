@@ -75,12 +75,15 @@ class Utility(StoredResult):
     @property
     def worthless(self) -> bool:
         """Whether the private data clearly are better than no data, and the release is not shown to be."""
-        return self.unprotected_interval.low > self.blind and self.interval.low <= self.blind
+        return self._beats_no_data(self.unprotected_interval) and not self._beats_no_data(self.interval)
 
     @property
     def unproved(self) -> bool:
         """Whether neither the release nor the private data are shown to be better than no data."""
-        return self.unprotected_interval.low <= self.blind and self.interval.low <= self.blind
+        return not (self._beats_no_data(self.unprotected_interval) or self._beats_no_data(self.interval))
+
+    def _beats_no_data(self, interval: Interval) -> bool:
+        return interval.low > self.blind
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
