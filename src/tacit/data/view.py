@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import ibis
     import pyarrow.dataset
 
-__all__ = ["TableView", "as_ibis", "literal", "quoted", "union_views"]
+__all__ = ["TableView", "as_ibis", "is_stored", "literal", "quoted", "union_views"]
 
 _NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 """Types that a union unifies."""
@@ -130,6 +130,12 @@ class TableView:
 def as_ibis(table: TableView | ibis.Table) -> ibis.Table:
     """Return an open table as a lazy Ibis table."""
     return table.to_ibis() if isinstance(table, TableView) else table
+
+
+def is_stored(view: TableView) -> bool:
+    """Return whether a table's rows are in DuckDB, so that a query reads no file."""
+    found = connection().execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = ?", [view.name]).fetchone()
+    return bool(found and found[0])
 
 
 def union_views(views: Sequence[TableView], *, files: Sequence[Path], folder: Path | None = None) -> TableView:

@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import product
 
 from tacit.data.connection import connection
-from tacit.data.view import TableView, literal, quoted
+from tacit.data.view import TableView, is_stored, literal, quoted
 
 __all__ = ["GAP_MARKS", "SAMPLE", "settle_text", "texts_of"]
 
@@ -22,6 +22,7 @@ GAP_MARKS = [
 SAMPLE = 1000
 """How many first rows suggest a type; all rows decide."""
 
+_AT_ONCE = 100  # tests: the time to plan a query grows faster than their number
 _TRIED = 20  # of the sample, for each format of dates
 _MOST_SHAPES = 4  # of dates in one column
 
@@ -64,6 +65,7 @@ class _ColumnReading:
     fails: str
     confirmed: str = "true"
     """What else all rows must show."""
+    quick: bool = False
 
 
 def texts_of(rows: TableView) -> list[str]:
@@ -81,7 +83,18 @@ def settle_text(rows: TableView, first: Mapping[str, Sequence[str | None]]) -> T
     """
     marks = rows.decimal_marks
     readings = [one for name in texts_of(rows) for one in _suggested(name, first[name], marks.get(name))]
-    return rows.replaced(_verified(rows, readings) if readings else {})
+    settled: dict[str, str] = {}
+    for some in _in_turns(rows, readings):
+        settled |= _verified(rows, [one for one in some if one.name not in settled])
+    return rows.replaced(settled)
+
+
+def _in_turns(rows: TableView, readings: Sequence[_ColumnReading]) -> list[list[_ColumnReading]]:
+    """Return the readings that one query tests: all if it reads a file, and the quick ones first if it does not."""
+    if not is_stored(rows):
+        return [list(readings)]
+    turns = ([one for one in readings if one.quick is quick] for quick in (True, False))
+    return [turn[start : start + _AT_ONCE] for turn in turns for start in range(0, len(turn), _AT_ONCE)]
 
 
 def _suggested(name: str, values: Sequence[str | None], mark: str | None) -> Iterator[_ColumnReading]:
@@ -107,7 +120,7 @@ def _plain_readings(name: str, known: Sequence[str], mark: str) -> Iterator[_Col
         if _all_match(form.replace(".", mark), known):
             value = f"replace({quoted(name)}, '{mark}', '.')" if kind == "DOUBLE" else quoted(name)
             fails = f"NOT {_is_plain(name, kind, mark)}"
-            yield _ColumnReading(name, f"CAST({value} AS {kind})", fails, f"count({quoted(name)}) > 0")
+            yield _ColumnReading(name, f"CAST({value} AS {kind})", fails, f"count({quoted(name)}) > 0", quick=True)
 
 
 def _is_plain(name: str, kind: str, mark: str) -> str:
@@ -200,6 +213,8 @@ def _as_number(value: str, pattern: str, decimal: str, kind: str) -> str:
 
 def _verified(rows: TableView, readings: Sequence[_ColumnReading]) -> dict[str, str]:
     """Return the first reading of each column that reads every value of it."""
+    if not readings:
+        return {}
     tests = [f"count_if({one.fails}) = 0 AND {one.confirmed}" for one in readings]
     found = connection().execute(f"SELECT {', '.join(tests)} FROM {quoted(rows.name)}").fetchone() or ()
     settled: dict[str, str] = {}
