@@ -136,3 +136,72 @@ def test_keyboard_reaches_the_content_and_fields_have_names(engine, visit):
         assert page.evaluate(f"{fields}.filter(field => !field.labels.length).length") == 0
         assert page.locator("h1").count() == 1
         assert {page.locator(part).count() for part in ("header", "main", "footer", "nav")} == {1}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_host_runs_a_competition_by_forms_alone(engine, url, visit, shoot, tmp_path, width):
+    slug = f"forms-{width}"
+    rng = np.random.default_rng(width)
+    (tmp_path / "rows.csv").write_text("id,size\n" + "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS)))
+    (tmp_path / "labels.csv").write_text(
+        "id,label\n" + "".join(f"{i},{v}\n" for i, v in enumerate(rng.permutation(ROWS) % 2))
+    )
+    page = visit(java_script_enabled=False, viewport={"width": width, "height": 800})
+    sign_in(page, engine.new_admin_token())
+
+    def press(button, *, within=None, **fields):
+        """Unfold a part, fill its form in, and send it; the page never scrolls sideways."""
+        part = page.locator("details", has=page.get_by_text(within, exact=True)) if within else page
+        if within:
+            part.locator("summary").click()
+        for label, value in fields.items():
+            field = part.get_by_label(label.replace("_", " "))
+            (field.select_option if field.evaluate("field => field.tagName") == "SELECT" else field.fill)(value)
+        for box in part.get_by_role("checkbox").all() if within else []:
+            box.check()
+        part.get_by_role("button", name=button, exact=True).click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    page.get_by_role("link", name="New competition").click()
+    for label, value in {"Name": f"Forms at {width}", "Short name in addresses": slug}.items():
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_label("Features, a CSV file").set_input_files(tmp_path / "rows.csv")
+    page.get_by_label("Labels, a CSV file").set_input_files(tmp_path / "labels.csv")
+    shoot(page, f"host-new-{width}")
+    press("Create")
+    assert "with together" in page.get_by_role("alert").inner_text()  # too few rows for it
+    page.get_by_label("Points that all teams together may gain").fill("")
+    page.get_by_label("Policy", exact=True).select_option("laplace")
+    page.get_by_label("Features, a CSV file").set_input_files(tmp_path / "rows.csv")
+    page.get_by_label("Labels, a CSV file").set_input_files(tmp_path / "labels.csv")
+    press("Create")
+    press("Make an invite")
+    engine.register(page.get_by_label("New invite").input_value(), name="Newcomers")
+    press("Add", within="Add an organizer", Name="Ada Lovelace", Role="owner")
+    ada = page.get_by_label("Token of Ada Lovelace (owner)").input_value()
+    shoot(page, f"host-organizer-{width}")
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, ada)
+    press("Change", within="Freeze, disqualify, remove or reinstate a team", It_becomes="frozen", Reason="crafted")
+    press("Make a token", within="Another token for a team")
+    assert page.get_by_label("New token of Newcomers").input_value().startswith("tacit_team_")
+    press("Change", within="Change them", Description="Heads or tails.")
+    press("Change", within="Close, reopen or archive", It_becomes="closed")
+    assert "Closed: it takes no submissions." in page.get_by_role("main").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV files", exact=True).click()
+    assert download.value.suggested_filename == f"{slug}.zip"
+    for part in page.locator("details").all():
+        part.locator("summary").click()
+    shoot(page, f"host-manage-{width}")
+    page.goto(f"/c/{slug}/host")
+    press("Delete for good", within="Delete the competition", Its_short_name=f"not-{slug}")
+    assert "must be the short name of the competition" in page.get_by_role("alert").inner_text()
+    shoot(page, f"host-refused-{width}")
+    page.goto(f"/c/{slug}/host")
+    press("Delete for good", within="Delete the competition", Its_short_name=slug)
+    assert slug not in {one.slug for one in engine.competitions()}
+    sign_in(page, engine.new_admin_token())
+    assert f"Ada Lovelace (owner): delete, Forms at {width}" in page.get_by_role("main").inner_text()
+    shoot(page, f"host-after-{width}")
+    quiet(page, url, refused=2)
