@@ -137,7 +137,7 @@ def test_an_owner_closes_exports_and_deletes(run, server, monkeypatch, tmp_path)
     assert run("host organizers --competition short").startswith("Ada/Lovelace, owner, since ")
     assert run("host state archived --competition short") == "short is archived.\n"
     assert run("host state closed --competition short") == "short is closed.\n"
-    assert run("host actions --competition short").splitlines()[0].endswith(" Ada/Lovelace (owner): closed, short")
+    assert run("host actions --competition short").splitlines()[0].endswith(" Ada/Lovelace (owner): closed")
     for name in ("all.json", "all.zip"):
         run(f"host export --predictions --out {tmp_path / name} --competition short")
     assert json.loads((tmp_path / "all.json").read_text())["teams"][0]["name"] == "Either/Or"

@@ -202,6 +202,6 @@ def test_a_host_runs_a_competition_by_forms_alone(engine, url, visit, shoot, tmp
     press("Delete for good", within="Delete the competition", Its_short_name=slug)
     assert slug not in {one.slug for one in engine.competitions()}
     sign_in(page, engine.new_admin_token())
-    assert f"Ada Lovelace (owner): delete, Forms at {width}" in page.get_by_role("main").inner_text()
+    assert f"Ada Lovelace (owner): delete, {slug}, Forms at {width}" in page.get_by_role("main").inner_text()
     shoot(page, f"host-after-{width}")
     quiet(page, url, refused=2)

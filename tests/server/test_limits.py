@@ -173,15 +173,24 @@ class TestStrangers:
 class TestRoom:
     def test_bodies_share_it(self):
         room = BodyRoom(100)
-        with room.taken(60):
-            with pytest.raises(Unavailable, match="wait and try again"), room.taken(50):
+        with room.taken(60, whose="a"):
+            with pytest.raises(Unavailable, match="wait and try again"), room.taken(50, whose="b"):
                 raise AssertionError("there was no room")
-            with room.taken(40):
+            with room.taken(40, whose="b"):
                 pass
-        with room.taken(1_000):  # one body larger than the room may have all of it
+        with room.taken(1_000, whose="a"):  # one body larger than the room may have all of it
             pass
-        with room.taken(100):
+        with room.taken(100, whose="b"):
             pass
+        assert not room._held
+
+    def test_one_caller_has_a_quarter_or_one_body(self):
+        room = BodyRoom(100)
+        with room.taken(10, whose="a"), room.taken(15, whose="a"):
+            with pytest.raises(Unavailable, match="of yours"), room.taken(1, whose="a"):
+                raise AssertionError("a caller took more than a quarter")
+            with room.taken(75, whose="b"):
+                assert room.left == 0
 
 
 def test_parts_of_a_form_are_bounded(client):

@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from tacit.privacy.errors import TacitError
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
+from tacit.server import ScoringEngine
 from tacit.server.app import create_app
 from tacit.server.records import AnonymousCaller
 from tests.server.conftest import LABELS, ROWS
@@ -164,6 +165,12 @@ class TestRemoval:
         assert not engine.knows(token)
         with pytest.raises(TacitError, match="there is no organizer 'Manager'"):
             engine.desk.remove_organizer("coins", "Manager")
+
+    def test_after_a_restart_sessions_and_tokens_have_buckets_of_their_own(self, sqlite_engine, tokens):
+        session = sqlite_engine.sign_in(sqlite_engine.identify(tokens["viewer"]))
+        second = ScoringEngine.open(sqlite_engine.settings)
+        assert [second.knows(one) for one in (session, tokens["viewer"], tokens["guesser"])] == [True, True, False]
+        second.close()
 
     def test_a_new_admin_token_leaves_organizers_signed_in(self, sqlite_engine, tokens):
         organizer = sqlite_engine.identify(tokens["viewer"])

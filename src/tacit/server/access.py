@@ -17,7 +17,7 @@ from tacit.server.key import ServerKey
 from tacit.server.organizers import ORGANIZERS, organizer_of
 from tacit.server.reading import CompetitionReader
 from tacit.server.records import AnonymousCaller, Host, Identity, Organizer, Team
-from tacit.server.schema import ORGANIZER, SERVER, TEAM
+from tacit.server.schema import ORGANIZER, SERVER, SESSION, TEAM
 from tacit.server.sessions import end_host_sessions, end_session, session_owner, start_session
 from tacit.server.settings import ServerSettings
 from tacit.server.tokens import hash_token, new_token
@@ -43,7 +43,7 @@ class TokenAccess(CompetitionReader):
         self._asked: dict[bytes, float] = {}  # when a token was last looked up: another process may void it
         self._began = monotonic()
         self._admin = self._read_admin()
-        self._seen: set[bytes] = set()  # sessions and organizers' tokens that were good when last looked up
+        self._seen = self._read_seen()  # sessions and organizers' tokens that were good when last looked up
         self.desk = HostDesk(writing=self._writing, clock=settings.clock, forget=self._forget)
 
     @property
@@ -150,6 +150,13 @@ class TokenAccess(CompetitionReader):
     def _read_teams(self) -> dict[bytes, Team]:
         with self._database.reading() as connection:
             return {bytes(row["token"]): team_of(row) for row in connection.execute(_MEMBERS).mappings()}
+
+    def _read_seen(self) -> set[bytes]:
+        """Return the sessions and organizers' tokens, so that after a restart too they have buckets of their own."""
+        lasting = select(SESSION.c.secret).where(SESSION.c.expires > self._now())
+        with self._database.reading() as connection:
+            found = [*connection.execute(lasting).scalars(), *connection.execute(select(ORGANIZER.c.token)).scalars()]
+        return set(map(bytes, found))
 
     def _check_key(self) -> bytes:
         """Write a known text under the key at the first start, and refuse another key later; return what is written."""

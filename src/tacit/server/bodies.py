@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,10 +33,11 @@ def body_limit(path: str, who: Identity, limits: ServerLimits) -> int:
 
 
 class BodyRoom:
-    """The bytes that large bodies may take together while they are read."""
+    """The bytes that large bodies may take together while they are read, and the part of them that one caller may."""
 
     def __init__(self, size: int) -> None:
         self._size = self._left = size
+        self._held: Counter[str] = Counter()
 
     @property
     def left(self) -> int:
@@ -43,16 +45,28 @@ class BodyRoom:
         return self._left
 
     @contextmanager
-    def taken(self, wanted: int) -> Iterator[None]:
-        """Take room for a body, all of it at the most; raise Unavailable if others have it now."""
+    def taken(self, wanted: int, *, whose: str) -> Iterator[None]:
+        """Take room for a body, all of it at the most; raise Unavailable if there is none for this caller now.
+
+        A caller whose bodies come slowly holds a quarter of the room, or one body: others have room all the same.
+        """
         taken = min(wanted, self._size)
+        if self._held[whose] and self._held[whose] + taken > self._size // _SHARES:
+            raise Unavailable("too many large requests of yours at once; wait for their answers")
         if taken > self._left:
             raise Unavailable("too many large requests at once; wait and try again")
         self._left -= taken
+        self._held[whose] += taken
         try:
             yield
         finally:
             self._left += taken
+            self._held[whose] -= taken
+            if not self._held[whose]:
+                del self._held[whose]
+
+
+_SHARES = 4
 
 
 class CountedBody:

@@ -134,7 +134,7 @@ class RequestGuard:
         if scope["method"] in _BODILESS or size <= limits.small_body:
             return nullcontext()
         document = Headers(scope=scope).get("content-type", "").startswith("application/json")
-        return self._room.taken(size * (_DOCUMENT if document else 1))
+        return self._room.taken(size * (_DOCUMENT if document else 1), whose=_caller(scope))
 
     def _admit(self, scope: Scope) -> int:
         """Count the request, identify its caller, and return how many bytes it may have."""

@@ -279,8 +279,9 @@ class SubmissionFlag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostAction:
-    """One line of the trail: what the host or an organizer did, and why."""
+    """One line of the trail: what the host or an organizer did, in which competition if in one, and why."""
 
+    competition: str
     time: datetime
     who: str
     what: str

@@ -29,10 +29,11 @@ def actions(connection: Connection, slug: str | None = None) -> tuple[HostAction
         query = query.where(TRAIL.c.slug == slug)
     return tuple(
         HostAction(
+            competition=row["slug"],
             time=datetime.fromisoformat(row["time"]),
             who=row["who"],
             what=row["what"],
-            whom=row["whom"] or row["slug"],
+            whom=row["whom"],
             reason=row["reason"],
         )
         for row in connection.execute(query).mappings()

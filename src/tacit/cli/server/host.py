@@ -269,7 +269,8 @@ def actions(found: Any) -> Iterable[str]:  # noqa: ANN401
     Example: tacit scores host actions --competition titanic
     """
     lines = [
-        f"{one['time']} {one['who']}: {one['what']}, {one['whom']}{' (' + one['reason'] + ')' if one['reason'] else ''}"
+        f"{one['time']} {one['who']}: {', '.join(filter(None, (one['what'], one['whom'])))}"
+        f"{one['reason'] and ' (' + one['reason'] + ')'}"
         for one in found
     ]
     return lines or ["Nothing yet."]
