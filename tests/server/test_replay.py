@@ -208,7 +208,7 @@ def test_the_baseline_knows_the_features_alone():
 def test_the_default_gives_titanic_away_to_all_teams_by_no_more_than_two_points(tmp_path):
     engine = ScoringEngine.open(ServerSettings(folder=tmp_path))
     create_titanic(engine)
-    rules = rules_of(metric=LogLoss(floor=0.01), policy=Rounded(), together=10, teams=4, rarest=0.3)
+    rules = rules_of(metric=LogLoss(floor=0.01), policy=Rounded(), together=10, teams=4, rarest=0.25)
     assert engine.board("titanic").rules == rules
     found = replay_attack(engine, "titanic", serving=running, teams=4, rng=np.random.default_rng(0))
     assert found.gained <= 0.02

@@ -23,7 +23,7 @@ _DESCRIPTION = (
 
 def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> CompetitionTerms:
     """Return the terms of the demo: log loss of capped probabilities, and the default rules for four teams."""
-    chosen = rules or Rules(plan=CompetitionPlan(), teams=4, rarest=0.3)
+    chosen = rules or Rules(plan=CompetitionPlan(), teams=4, rarest=0.25)
     return CompetitionTerms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 
