@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
 
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
@@ -21,12 +23,13 @@ from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import check_visible, engine_of, session_of, visible, visitor
 from tacit.server.records import AnonymousCaller, BoardView, Host, LeaderboardPlace, Organizer, Team
 from tacit.server.reservation import final_guarantee, team_guarantee
+from tacit.server.rules import Rules
 
 __all__ = ["add_public_pages"]
 
 _LONGEST = 256
 _WEAK = 7.0
-_PLACES, _STEPS = 100, 400
+_PLACES, _STEPS = 50, 400
 
 
 def add_public_pages(routes: APIRouter) -> None:
@@ -51,8 +54,10 @@ def _add_boards(routes: APIRouter) -> None:
         if not isinstance(visitor(request), AnonymousCaller):  # what they see is not to be left in a browser
             return _board_page(request, view, page=page, sort=sort)
         is_open = view.competition.is_open(engine.settings.clock())
-        seen = (view.version, view.attachments, page, sort, is_open)
-        return answer_once(request, *seen, make=lambda: _board_page(request, view, page=page, sort=sort))
+        seen = (view, page, sort, is_open)
+        return answer_once(
+            request, view.version, view.attachments, *seen[1:], make=lambda: _for_strangers(request, slug, seen)
+        )
 
     @routes.get("/c/{slug}/leaderboard.csv")
     def leaderboard(request: Request, slug: str) -> Response:
@@ -82,6 +87,26 @@ def _add_boards(routes: APIRouter) -> None:
         return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
 
 
+def _for_strangers(request: Request, slug: str, seen: tuple[BoardView, int, str, bool]) -> Response:
+    """Return the page that everybody who is not signed in sees, made once for each version of it."""
+    kept: dict[str, tuple[object, bytes]] = request.app.state.board_pages
+    found = kept.get(slug)
+    if found is None or found[0] != seen:
+        view, page, sort, _ = seen
+        found = kept[slug] = (seen, bytes(_board_page(request, view, page=page, sort=sort).body))
+    return HTMLResponse(found[1])
+
+
+@lru_cache(maxsize=256)
+def _guarantees(rules: Rules) -> dict[str, AnyGuarantee]:
+    """Return what is guaranteed to each label beside what one team's live scores are."""
+    return {
+        "everybody": team_guarantee(rules, teams=rules.teams),
+        "final_guarantee": final_guarantee(rules),
+        "final_everybody": final_guarantee(rules, scores=rules.teams),
+    }
+
+
 def _board_page(request: Request, view: BoardView, *, page: int, sort: str) -> Response:
     engine, found = engine_of(request), view.competition
     places = sorted(view.places, key=_ORDERS[sort]) if sort in _ORDERS else list(view.places)
@@ -94,9 +119,7 @@ def _board_page(request: Request, view: BoardView, *, page: int, sort: str) -> R
         public_fraction=rules.public_fraction,
         together=rules.together,
         spent=rules.live == "spent",
-        everybody=team_guarantee(rules, teams=rules.teams),
-        final_guarantee=final_guarantee(rules),
-        final_everybody=final_guarantee(rules, scores=rules.teams),
+        **_guarantees(rules),
         places=places[_PLACES * (page - 1) : _PLACES * page],
         page=page,
         pages=pages,

@@ -23,6 +23,7 @@ _STATIC = {"style.css": "text/css; charset=utf-8", "replay.js": "text/javascript
 def add_pages(app: FastAPI) -> None:
     """Add the pages to the application."""
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
+    app.state.board_pages = {}
     for add in (add_public_pages, add_team_pages, add_host_pages, add_manage_pages, add_leak_pages):
         add(routes)
 
