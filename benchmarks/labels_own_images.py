@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     point = _measure(options, seen, images, test, learned)
     name = f"{options.set}|{options.epsilon:g}|{options.seed}"
-    point |= {"representation": learned["told"], "command": _command(options)}
+    point |= {"representation": learned["told"], "command": _command(options, learned["told"]["settings"])}
     _write(options.out, {name: point})
     print(f"{name}: {point['accuracy']:.4f} in {point['seconds']} s", flush=True)
 
@@ -229,11 +229,11 @@ def _write(path: Path, points: dict[str, dict[str, Any]]) -> None:
     path.write_text(json.dumps({"points": _points(path) | points}, indent=1) + "\n", encoding="utf-8")
 
 
-def _command(options: argparse.Namespace) -> str:
+def _command(options: argparse.Namespace, learned: dict[str, Any]) -> str:
     """Return the call, with names for folders and files."""
-    represented = f"epochs {options.representation_epochs:g}"
-    if options.representation_seconds is not None:
-        represented = f"seconds {options.representation_seconds:g}"
+    represented = f"epochs {learned['epochs']:g}"
+    if learned.get("seconds") is not None:
+        represented = f"seconds {learned['seconds']:g}"
     trained = f"epochs {options.epochs:g}" if options.seconds is None else f"seconds {options.seconds:g}"
     return (
         "python -m benchmarks.labels_own_images --data DIR --representation FILE --out FILE "

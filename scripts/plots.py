@@ -8,15 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from math import exp, isnan, nan
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
+
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 FOLDER, RESULTS = ROOT / "docs" / "images", ROOT / "benchmarks" / "results"
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 300, 60, 250, 40, 45
-COLORS = ("#0969da", "#bc4c00", "#1a7f37", "#8250df")
+COLORS = ("#0969da", "#bc4c00", "#1a7f37", "#8250df", "#9a6700", "#cf222e")
 STYLE = "text{font:12px sans-serif;fill:#24292f}.t{font-weight:600;font-size:13px}path,line{fill:none}"
 
 
@@ -142,12 +145,47 @@ def models() -> Plot:
     )
 
 
+def labels_images() -> Plot:
+    """Accuracy on CIFAR-10 from its own images, by epsilon, and what was published."""
+    from papers.page.retraining_printed import IMAGES, LP_2ST, NOISY
+
+    epsilons = (0.5, 1.0, 2.0, 3.0)
+    points, recipe = read("labels_own_images")["points"], read("labels_images")["points"]
+
+    def at_noise(known: Mapping[int, float], epsilon: float) -> float:
+        kept = exp(epsilon) / (exp(epsilon) + 9)
+        redrawn = 100 * (1 - kept) * 10 / 9
+        return float(np.interp(redrawn, list(known), list(known.values()), left=nan, right=nan))
+
+    def measured(found: Mapping[str, Any], key: str) -> list[float]:
+        return [100 * found[name]["accuracy"] if (name := f"{key}|{e:g}|0") in found else nan for e in epsilons]
+
+    (table,) = (one for one in IMAGES if one.number == "1")
+    series = {name: [at_noise(known["cifar10"], e) for e in epsilons] for name, known in NOISY.items()}
+    return Plot(
+        "Test accuracy on CIFAR-10 from its own images and labels released once",
+        "epsilon",
+        [f"{e:g}" for e in epsilons],
+        {
+            "ImageClassifier": measured(points, "cifar10"),
+            "benchmark's earlier recipe": measured(recipe, "cifar10|recipe"),
+            **series,
+            "LP-2ST (Ghazi et al. 2021)": [LP_2ST["cifar10"].get(e, nan) for e in epsilons],
+            "consensus (Das et al. 2024)": [table.rows[e][2][0] if e in table.rows else nan for e in epsilons],
+        },
+        {},
+        50,
+        100,
+    )
+
+
 PLOTS: dict[str, Callable[[], Plot]] = {
     "labels": labels,
     "bags": bags,
     "features": features,
     "scores": scores,
     "models": models,
+    "labels_images": labels_images,
 }
 
 
@@ -158,7 +196,7 @@ def draw(plot: Plot) -> str:
     parts = [f'<text class="t" x="{LEFT}" y="22">{escape(plot.title)}</text>', *_axes(plot, xs)]
     ends = []
     for color, (name, values) in zip(COLORS, plot.series.items(), strict=False):
-        points = [(x, _height(plot, value)) for x, value in zip(xs, values, strict=True)]
+        points = [(x, _height(plot, value)) for x, value in zip(xs, values, strict=True) if not isnan(value)]
         parts.append(
             f'<path stroke="{color}" stroke-width="2" d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
         )

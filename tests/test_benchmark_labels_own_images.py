@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from benchmarks import labels_own_images as benchmark
 
-PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "labels_images.md"
 
 
 def test_it_measures_and_keeps_every_epsilon(tmp_path, capsys):

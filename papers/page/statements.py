@@ -70,7 +70,13 @@ _PRINTED = {
             "tests/papers/label_retraining/test_theory_retraining.py",
             "test_lemma_e_1_is_false_where_all_its_assumptions_hold",
         ),
-        ("Lemmas E.2 and E.3", "hold", "tests/papers/label_retraining/test_theory_bounds.py", "test_lemma_e_2"),
+        (
+            "Lemma E.2",
+            "where it is used; its > 0 needs d >= 7 and beta >= 2 lambda_max d/gamma^2",
+            "tests/papers/label_retraining/test_theory_bounds.py",
+            "test_lemma_e_2",
+        ),
+        ("Lemma E.3", "holds", "tests/papers/label_retraining/test_theory_bounds.py", "test_lemma_e_3"),
         (
             "Table 7, 32.52% at epsilon 0.3",
             "cannot be plain randomized response",
@@ -154,6 +160,18 @@ _PRINTED = {
     ),
     "Scores": (
         (
+            "Proposition 1, Theorem 2",
+            "hold",
+            "tests/papers/score_attacks/test_robust_inference.py",
+            "test_proposition_1_and_theorem_2_labels_are_recovered_if_and_only_if_the_gap_is_two_tau",
+        ),
+        (
+            "Corollary 1",
+            "with Theorem 3's k = 1..K",
+            "tests/papers/score_attacks/test_robust_inference.py",
+            "test_corollary_1_labels_from_one_cross_entropy",
+        ),
+        (
             "Theorem 3",
             "with k = 1..K",
             "tests/papers/score_attacks/test_separation.py",
@@ -178,6 +196,12 @@ _PRINTED = {
             "test_theorem_5_keeps_the_factor_n",
         ),
         (
+            "Theorem 6",
+            "holds",
+            "tests/papers/score_attacks/test_robust_inference.py",
+            "test_theorem_6_scores_differ_if_and_only_if_subset_sums_do",
+        ),
+        (
             "Theorem 7",
             "with h'(1 - t) - h'(t)",
             "tests/scores/test_losses.py",
@@ -188,6 +212,12 @@ _PRINTED = {
             "false as printed; holds for tau < alpha/(N 2^N)",
             "tests/papers/score_attacks/test_separation.py",
             "test_theorem_8_as_printed_collides_and_corrected_holds",
+        ),
+        (
+            "Theorem 9",
+            "for inputs in (0, 1), as stated",
+            "tests/papers/score_attacks/test_network.py",
+            "test_outputs_are_the_wanted_predictions_in_numpy_torch_and_onnx",
         ),
         ("Corollaries 2 and 3", "hold", "tests/papers/score_attacks/test_separation.py", "test_corollary_2_holds"),
         (
@@ -295,8 +325,14 @@ _PRINTED = {
             "test_lemma_a1_in_open_gaps",
         ),
         (
+            "Lemma A.1, as printed",
+            "false in closed gaps",
+            "tests/papers/margin_membership/test_univariate_theory.py",
+            "test_lemma_a1_as_printed_fails_in_closed_gaps",
+        ),
+        (
             "Lemma A.2",
-            "holds",
+            "with a count of 5n + 2",
             "tests/papers/margin_membership/test_univariate_theory.py",
             "test_lemma_a2_bounds_the_margin",
         ),
@@ -337,6 +373,12 @@ _PRINTED = {
             "test_lemma_b2_as_printed_is_false",
         ),
         (
+            "Lemmas B.3 and B.4",
+            "hold, here with constants",
+            "tests/papers/margin_membership/test_distributions.py",
+            "test_the_condition_fails_no_more_often_than_bounded",
+        ),
+        (
             "Remarks B.5 and B.6",
             "m > 0.8104; no factor z",
             "tests/papers/margin_membership/test_orthogonal.py",
@@ -355,8 +397,14 @@ _PRINTED = {
             "test_lemma_d3_overlaps_and_norms_of_gaussians",
         ),
         (
-            "Lemmas D.5 and D.6",
-            "hold",
+            "Lemma D.5",
+            "with tau = k n^2, not k n",
+            "tests/papers/margin_membership/test_distributions.py",
+            "test_lemma_d5_sample_size",
+        ),
+        (
+            "Lemma D.6",
+            "with the probability of the complement of A",
             "tests/papers/margin_membership/test_distributions.py",
             "test_lemma_d6_mixtures_average_their_components",
         ),

@@ -1,5 +1,7 @@
 """Votes of neighbors: de-biased, without the row's own label, and worth more than it."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -9,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from tacit.labels.fitting.denoise import NoCorrection, NoisyLabels
 from tacit.labels.fitting.expect import posterior_targets
 from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.flattened import FlattenedModelWarning
 from tacit.labels.learners.neighbors import (
     NeighborVotes,
     _first_votes,
@@ -154,3 +157,15 @@ def test_settings_are_checked(clusters):
         find_neighbors(np.zeros((3, 1)), count=3)
     with pytest.raises(InvalidInput, match="one row for each of the 4 rows"):
         expect_from_neighbors(np.zeros((4, 1), int), likelihood=np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(("scale", "warned"), [(1.0, False), (0.02, True)])
+def test_a_penalty_too_strong_for_the_features_is_told(scale, warned):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1500)
+    X = scale * (rng.normal(size=(1500, 5)) + 3 * y[:, None])
+    learner = LabelPrivateClassifier(LogisticRegression(C=0.01), epsilon=1, denoise=NeighborVotes(), random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        learner.fit(X, y)
+    assert any(one.category is FlattenedModelWarning for one in told) is warned

@@ -17,6 +17,7 @@ from tacit.labels.fitting.denoise import DenoisingRule, LikelihoodTargets, Noisy
 from tacit.labels.fitting.model import FittedModel, Weights, fit_hard, fit_soft
 from tacit.labels.fitting.temperature import find_temperature
 from tacit.labels.learners.features import trial_rows
+from tacit.labels.learners.flattened import warn_if_flattened
 from tacit.labels.learners.forgotten import warn_if_forgotten
 from tacit.labels.learners.judged import JudgedTraining, judge_training
 from tacit.labels.learners.retrain import RetrainingRule, SkipIfCollapsed
@@ -58,6 +59,7 @@ class LabelTraining:
         fit = getattr(way.denoise, "fit", fit_soft)
         first = model = fit(base, represented, targets, sample_weight=noisy.sample_weight, rng=rng)
         probabilities = model.probabilities(represented)
+        warn_if_flattened(probabilities, targets, noisy)
         predicted, chosen, as_given = probabilities.argmax(axis=1), np.arange(len(noisy.given)), False
         for number in range(rounds):
             self._tell(1 + number, rounds)
