@@ -306,6 +306,17 @@ class TestExport:
         assert predictions[0] == ["id", "prediction"]
         assert [float(row[1]) for row in predictions[1:]] == guess(0).tolist()
 
+    def test_readers_that_never_end_hold_few_connections(self, filled, client, host):
+        held = [filled.export("coins", archive=bool(place)) for place in range(2)]
+        for one in held:
+            next(one)
+        refused = client.get(f"{API}/export", headers=host)
+        assert (refused.status_code, refused.json()["error"]) == (503, "others are doing the same; wait and try again")
+        held.pop().close()
+        assert client.get(f"{API}/export?form=csv", headers=host).status_code == 200
+        del held
+        assert client.get(f"{API}/export", headers=host).json()["teams"]
+
     @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1"])
     def test_a_cell_that_a_spreadsheet_would_run(self, cell):
         assert safe_cell(cell) == f"'{cell}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -384,8 +385,9 @@ def _for_teams(routes: APIRouter) -> None:
 def export_answer(engine: ScoringEngine, slug: str, *, archive: bool, predictions: bool = False) -> StreamingResponse:
     """Return an export, which is read from the database while it is sent."""
     name = f"{engine.competition(slug).slug}.{'zip' if archive else 'json'}"
+    pieces = engine.export(slug, archive=archive, predictions=archive and predictions)
     return StreamingResponse(
-        engine.export(slug, archive=archive, predictions=archive and predictions),
+        chain([next(pieces)], pieces),  # what is refused is refused before the answer begins
         media_type="application/zip" if archive else "application/json",
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )

@@ -45,7 +45,9 @@ def tables_of(connection: Connection, competition: RowMapping, board: Competitio
     scores = select(TEAM.c.name.label("team"), *(SUBMISSION.c[name] for name in made))
     scores = scores.join(TEAM, SUBMISSION.c.team == TEAM.c.id).where(mine)
     return {
-        "competition": [{key: value for key, value in competition.items() if key != "id"}],
+        "competition": [
+            {key: value for key, value in competition.items() if key != "id" and not isinstance(value, bytes)}
+        ],
         "teams": _stream(connection, teams.where(mine).order_by(TEAM.c.id)),
         "submissions": _stream(connection, scores.order_by(SUBMISSION.c.team, SUBMISSION.c.number)),
         "flags": map(_plain, map(asdict, standings.flags(connection, number))),

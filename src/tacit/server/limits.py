@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from tacit.privacy.rounding import check_count
+from tacit.server.errors import Unavailable
 
-__all__ = ["RateLimit", "RequestRate", "ServerLimits"]
+__all__ = ["FewAtOnce", "RateLimit", "RequestRate", "ServerLimits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,3 +89,17 @@ class RateLimit:
             if len(self._buckets) > self._keys:
                 self._buckets.popitem(last=False)
         return 0.0 if taken else (1 - level) / per_second
+
+
+class FewAtOnce:
+    """A place for a few at a time; whoever comes when it is full is refused at once."""
+
+    def __init__(self, most: int) -> None:
+        self._places = threading.BoundedSemaphore(most)
+
+    def __enter__(self) -> None:
+        if not self._places.acquire(blocking=False):
+            raise Unavailable("others are doing the same; wait and try again")
+
+    def __exit__(self, *error: object) -> None:
+        self._places.release()

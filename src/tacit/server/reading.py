@@ -15,6 +15,7 @@ from tacit.server.database import ServerDatabase
 from tacit.server.errors import NotFound
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import ServerKey
+from tacit.server.limits import FewAtOnce
 from tacit.server.records import (
     BoardView,
     Competition,
@@ -50,6 +51,7 @@ class CompetitionReader:
         self._database.prepare()
         self._accounts = LedgerAccounts(settings.ledger_location, key=None if settings.ledger else key)
         self._boards: dict[str, CompetitionBoard] = {}
+        self._exports = FewAtOnce(2)  # each holds a connection of the database for as long as its reader takes
         self._views: dict[str, BoardView] = {}
         self._fill_best()
 
@@ -172,7 +174,7 @@ class CompetitionReader:
         """Yield everything about a competition but its labels: a JSON document, or a ZIP archive of CSV files."""
         board = self.board(slug)
         ids = board.features.ids if predictions else ()
-        with self._database.reading() as connection:
+        with self._exports, self._database.reading() as connection:
             competition = find(connection, slug)
             tables = exports.tables_of(connection, competition, board)
             if archive:
