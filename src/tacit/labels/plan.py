@@ -94,6 +94,11 @@ class Plan(kernel.Plan):
     def _check_features(self) -> None:
         if self.mechanism.needs_features and not self.features:
             raise InvalidInput(f"must name columns: {self.mechanism.name} learns from them", field="features")
+        for name in self.mechanism.reads if self.features != ALL else ():
+            if name not in self.features:
+                raise InvalidInput(
+                    f"must name {name!r}, the column with each row's epsilon, which readers need", field="features"
+                )
         for name in self.features:
             if self.is_own(name):
                 raise InvalidInput(

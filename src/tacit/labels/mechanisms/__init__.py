@@ -3,6 +3,7 @@
 from tacit.labels.mechanisms.base import LabelMechanism
 from tacit.labels.mechanisms.bins import RandomizedResponseOnBins
 from tacit.labels.mechanisms.laplace import LaplaceOneHot
+from tacit.labels.mechanisms.per_row import ResponsePerRow
 from tacit.labels.mechanisms.prior import PriorRandomizedResponse
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.staged import StagedResponse
@@ -16,6 +17,7 @@ __all__ = [
     "PriorRandomizedResponse",
     "RandomizedResponse",
     "RandomizedResponseOnBins",
+    "ResponsePerRow",
     "StagedResponse",
 ]
 
@@ -26,5 +28,6 @@ Mechanism = (
     | LaplaceOneHot
     | OptimalUnbiased
     | StagedResponse
+    | ResponsePerRow
 )
 """A mechanism that a plan of labels can name."""

@@ -123,10 +123,23 @@ class LabelMechanism(Choice):
             raise InvalidInput("must be given before labels are randomized", field="classes")
         return self.classes if isinstance(self.classes, int) else len(self.classes)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The public columns that it needs beside the labels, in a release too."""
+        return ()
+
+    def check_rows(self, rows: pa.RecordBatch, *, epsilon: float) -> None:
+        """Raise if these columns are not what it needs, before anything is charged."""
+
     def release(
-        self, labels: pa.Array | pa.ChunkedArray, *, rng: np.random.Generator, learner: StageLearner | None = None
+        self,
+        labels: pa.Array | pa.ChunkedArray,
+        *,
+        rng: np.random.Generator,
+        learner: StageLearner | None = None,
+        rows: pa.Table | None = None,  # noqa: ARG002
     ) -> pa.Table:
-        """Draw one released value for each label of a column, null where it is missing."""
+        """Draw one released value for each label of a column, null where it is missing; ``rows`` are released too."""
         return self.draw(self.coding.encode(labels), rng=rng, learner=learner)
 
     def draw(

@@ -65,6 +65,7 @@ class LabelSurvey:
         for batch in self.source.read([*self.columns, *person, plan.label]):
             if self.columns and sum(part.num_rows for part in sample) < _SAMPLED:
                 sample.append(batch)
+            plan.mechanism.check_rows(batch, epsilon=plan.epsilon or 0.0)
             counts.add(batch.column(plan.label))
             if plan.person is not None:
                 check_person(batch.column(plan.person))

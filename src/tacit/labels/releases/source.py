@@ -65,7 +65,7 @@ class TableSource:
         for used in [pa.concat_tables(tables)] if mechanism.needs_features or shuffle else tables:
             rows = used.select(survey.columns)
             learner = None if survey.encoder is None else StageLearner(X=survey.encoder.scaled(rows))
-            drawn = mechanism.release(used[survey.plan.label], rng=rng, learner=learner)
+            drawn = mechanism.release(used[survey.plan.label], rng=rng, learner=learner, rows=rows)
             released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
             shuffled = released.take(rng.permutation(released.num_rows)) if shuffle else released
             yield from shuffled.combine_chunks().to_batches()

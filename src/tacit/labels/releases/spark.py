@@ -68,6 +68,8 @@ class SparkSource:
             raise InvalidInput(
                 "must be the operating system's: each worker of Spark draws its own entropy", field="rng"
             )
+        if plan.mechanism.reads:
+            raise InvalidInput(f"must be another one for Spark, got {plan.mechanism.name}", field="mechanism")
         if plan.mechanism.needs_features or plan.shuffle:
             what = "shuffle" if plan.shuffle else "mechanism"
             raise InvalidInput(
