@@ -34,6 +34,7 @@ CELLS = {
         "laplace": "--label severity --epsilon 2 --mechanism laplace",
         "staged": "--label severity --epsilon 2 --mechanism staged --features born,age,weight,ward,smoker,note",
         "per_row": "--label severity --epsilon 95 --mechanism per_row:column=age --features age,ward",
+        "reports": "--label smoker --epsilon 9 --classes false,true --mechanism reports",
         "bins": "--label cost --epsilon 2 --mechanism bins --values 0:20000:1000",
         "unbiased": "--label cost --epsilon 2 --mechanism unbiased --values 0:20000:1000",
     },

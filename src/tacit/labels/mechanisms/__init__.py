@@ -2,6 +2,7 @@
 
 from tacit.labels.mechanisms.base import LabelMechanism
 from tacit.labels.mechanisms.bins import RandomizedResponseOnBins
+from tacit.labels.mechanisms.event_reports import EventReports
 from tacit.labels.mechanisms.laplace import LaplaceOneHot
 from tacit.labels.mechanisms.per_row import ResponsePerRow
 from tacit.labels.mechanisms.prior import PriorRandomizedResponse
@@ -10,6 +11,7 @@ from tacit.labels.mechanisms.staged import StagedResponse
 from tacit.labels.mechanisms.unbiased import OptimalUnbiased
 
 __all__ = [
+    "EventReports",
     "LabelMechanism",
     "LaplaceOneHot",
     "Mechanism",
@@ -29,5 +31,6 @@ Mechanism = (
     | OptimalUnbiased
     | StagedResponse
     | ResponsePerRow
+    | EventReports
 )
 """A mechanism that a plan of labels can name."""
