@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 _TINY = 1e-300
 _SHRINKAGES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)  # of a fit: 0 leaves the rates alone
 _DECADES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0)  # of the penalty, from strong to weak
-_USUAL, _SPREAD = 1.0, 0.7  # decade of the penalty, and its standard deviation, before any label
+_USUAL, _WEAKER, _STRONGER = 1.0, 0.5, 0.7  # decade of the penalty, and its deviations to both sides, before any label
 _USUAL_SHRINKAGE, _LOG_SPREAD = 1.25, 0.5  # a penalty pulls fits too near the rates; log-normal
 _LEAST_SHRINKAGE = 0.05  # whose probability 0 has
 _LEAST_CHANCE = 0.05  # of a penalty that is worth a fit
@@ -267,7 +267,10 @@ def _chances(gains: dict[float, Array]) -> list[tuple[float, float, float]]:
     """The powers of ten that the labels make likely, with their chances and the mean shrinkage under each."""
     powers, shrinkages = np.array(sorted(gains)), np.array(_SHRINKAGES)
     positive = np.maximum(shrinkages, _LEAST_SHRINKAGE)
-    usual = -((powers - _USUAL) ** 2) / (2 * _SPREAD**2) + np.log(np.gradient(powers))
+    spread = np.where(
+        powers < _USUAL, _WEAKER, _STRONGER
+    )  # far too weak a penalty costs more than far too strong a one
+    usual = -((powers - _USUAL) ** 2) / (2 * spread**2) + np.log(np.gradient(powers))
     usual = usual[:, None] - np.log(positive / _USUAL_SHRINKAGE) ** 2 / (2 * _LOG_SPREAD**2)
     usual += np.log(np.gradient(shrinkages) / positive)
     both = softmax(usual + np.stack([gains[power] for power in powers.tolist()]))

@@ -30,7 +30,7 @@ _COMPARED = 30_000
 _CHANCE = 3.0  # log-likelihood that features without information may gain on held-out rows
 _SHARES = np.linspace(0, 1, 11)  # of the smaller trees, in the mean of two sizes
 _SCALES = np.array([0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.5, 3.2])  # of the scores
-_LOG_SPREAD = 0.5  # of the scale about 1, before any label
+_LOG_SPREAD = 0.2  # of the scale about 1, before any label: the held-out labels have chosen the rounds too
 _LEAST_SHARE = 0.1  # that is worth its trees
 _PATIENCE, _PATH = 15, 3.0  # rounds without gain: so many, or so that rounds times rate are this much
 
