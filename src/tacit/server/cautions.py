@@ -42,7 +42,7 @@ def cautions(rules: Rules, metric: Metric, *, rows: int, answers: int | None) ->
             "teams, more rows, or live rows that are spent (live) would give some."
         )
     if rules.live == "spent":
-        found.append("The labels behind the live scores are given away: whoever submits often enough reads them all.")
+        found.append("The labels behind the live scores are revealed: whoever submits often enough reads them all.")
     if rules.together is None and not isinstance(rules.policy.guarantee(), Guarantee):
         found.append("Nothing limits what live scores reveal: there is no noise, and no limit for all teams together.")
     return tuple(filter(None, found))
