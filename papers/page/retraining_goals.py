@@ -106,9 +106,8 @@ def goals_item() -> Item:
             "outside data on CIFAR, so the two kinds of rows must not be compared.",
             "",
             "Mechanism, votes and posteriors are those of `tacit.labels`; so is the training of `ImageClassifier` "
-            "([how it was chosen](labels_images.md#cifar-10-from-its-own-images): an earlier schedule's test accuracies "
-            "were the reason to replace it, outside its guarantee). The other training loops are the "
-            "benchmark's. On "
+            "([how it was chosen](labels_images.md#cifar-10-from-its-own-images): test accuracies of an earlier "
+            "schedule were the reason to replace it, outside its guarantee). The other training loops are the benchmark's. On "
             "AG News true labels of 6,000 training rows chose the recipe's fixed numbers, outside its guarantee. On "
             "CIFAR-10 one run of Lite0 and of Lite2 at epsilon 1, with the accuracies of its votes and on the test set "
             "in view, chose Lite2; side and rate were fixed before, and the images seen by the GPU time there was. "
