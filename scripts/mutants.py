@@ -82,6 +82,8 @@ TESTS = {
 """Which tests must notice a change, by the start of the file's name: the first that fits counts."""
 
 EQUIVALENT = {
+    "privacy/ledger/reservations.py:97 delta twice": "it orders places by cost, and twice the delta orders them alike",
+    "privacy/loss/domination.py:103 to >=": "a loss or a point at the very end is not compared, which refuses",
     "features/releases/bound_plan.py:90 noise halved": "it halves the released class sizes, not their noise",
     **dict.fromkeys(
         (f"privacy/ledger/registry.py:{line} to False" for line in (100, 122, 123, 140)),

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from tacit.privacy import Guarantee, Unit
+from tacit.privacy import Guarantee, Unit, compose
 from tacit.privacy.ledger.account import PrivacyAccount
 from tacit.privacy.ledger.costs import log_moment, revealed, variance
 from tacit.privacy.ledger.filter import DeltaUse, FilterTerms
@@ -110,6 +110,15 @@ def test_the_shares_of_delta_are_at_most_all_of_it():
     gaussian = _gaussian_delta(2.0, float(terms.variance) + terms.reserve)
     total = float(terms.delta + terms.revealed) + sum(renyi) + gaussian
     assert 0.9999e-6 < total <= 1e-6
+
+
+def test_a_later_plan_counts_as_its_curve_and_a_single_charge_as_its_epsilon():
+    terms = FilterTerms.of(label(3.0, 1e-6), DeltaUse.SHARED)
+    plan = terms.price(compose([label(0.1)] * 100, delta=1e-6))
+    assert 4 < plan.epsilon < 7  # the sum is 10
+    assert plan.delta == terms.delta / 2
+    one = terms.price(label(0.1))
+    assert (one.epsilon, one.delta, one.revealed) == (Fraction("0.1"), 0, 0)
 
 
 def _gaussian_delta(epsilon, v):
