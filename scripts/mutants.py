@@ -83,6 +83,7 @@ TESTS = {
 
 EQUIVALENT = {
     "privacy/ledger/reservations.py:97 delta twice": "it orders places by cost, and twice the delta orders them alike",
+    "privacy/ledger/filter.py:190 to <=": "where a curve costs exactly nine tenths of the sum, either pair is valid",
     "privacy/loss/domination.py:103 to >=": "a loss or a point at the very end is not compared, which refuses",
     "features/releases/bound_plan.py:90 noise halved": "it halves the released class sizes, not their noise",
     **dict.fromkeys(

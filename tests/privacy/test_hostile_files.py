@@ -84,6 +84,13 @@ def test_many_different_parts_of_a_loss_are_refused_before_they_are_priced():
     with pytest.raises(InvalidInput, match="at most 2000 different parts"):
         loss_from_json({"kind": "composed", "parts": parts})
     assert loss_from_json({"kind": "composed", "parts": parts[:1] * 5000}).pure_epsilon == 0.5
+    with pytest.raises(InvalidInput, match="fewer different parts that are repeated"):  # 20 s otherwise
+        loss_from_json({"kind": "composed", "parts": parts[:100], "times": 2**20})
+    nested = [{"kind": "composed", "parts": [part], "times": 1000} for part in parts[:100]]
+    with pytest.raises(InvalidInput, match="fewer different parts that are repeated"):
+        loss_from_json({"kind": "composed", "parts": nested})
+    steps = {"kind": "sampled_gaussian", "noise": 2.0, "rate": 0.1, "steps": 10, "rows": 3}
+    assert loss_from_json({"kind": "composed", "parts": [steps, *parts[:5]], "times": 100}).times == 100
 
 
 def test_rows_that_repeat_far_more_than_their_file_are_refused(tmp_path):

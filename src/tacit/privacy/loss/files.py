@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from fractions import Fraction
@@ -19,7 +20,8 @@ from tacit.privacy.loss.worst import ApproximateLoss, PureLoss
 __all__ = ["loss_from_json", "loss_to_json", "read_fraction"]
 
 
-_MOST_PARTS = 2000  # pricing one takes a few milliseconds
+_MOST_PARTS = 2000  # pricing one takes less than a millisecond
+_MOST_WORK = 4000  # and what else takes longer, as long as so many
 
 _KINDS: dict[str, type[Any]] = {
     cls.kind: cls
@@ -49,15 +51,26 @@ def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
     kind = document.get("kind")
     if kind == ComposedLoss.kind:
         parts = tuple(loss_from_json(part) for part in fields["parts"])
+        whole = ComposedLoss(parts=parts, times=fields.get("times", 1))
         if len(set(parts)) > _MOST_PARTS:
             raise InvalidInput(f"must have at most {_MOST_PARTS} different parts, got {len(set(parts))}", field="loss")
-        return ComposedLoss(parts=parts, times=fields.get("times", 1))
+        if _work(whole) > _MOST_WORK:
+            raise InvalidInput("must have fewer different parts that are repeated: pricing it takes long", field="loss")
+        return whole
     if kind not in _KINDS:
         raise InvalidInput(f"privacy loss kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     if isinstance(fields.get("scale"), str):
         fields["scale"] = read_fraction(fields["scale"])
     loss: PrivacyLoss = _KINDS[kind](**fields)
     return loss
+
+
+def _work(loss: PrivacyLoss) -> int:
+    """As how many parts a loss takes to price: one that is repeated is doubled again and again, and grows."""
+    if isinstance(loss, ComposedLoss):
+        counts = Counter(loss.parts).items()
+        return sum(_work(part) * (count * loss.times).bit_length() ** 2 for part, count in counts)
+    return 20 * min(loss.rows, 100) if isinstance(loss, SampledGaussianLoss) else 1
 
 
 def read_fraction(text: str) -> Fraction:
