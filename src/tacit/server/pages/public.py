@@ -98,7 +98,7 @@ def _for_strangers(request: Request, slug: str, seen: tuple[BoardView, int, str,
 
 
 @lru_cache(maxsize=256)
-def _guarantees(rules: Rules) -> dict[str, AnyGuarantee]:
+def _guarantees(rules: Rules) -> dict[str, Any]:
     """Return what is guaranteed to each label beside what one team's live scores are."""
     return {
         "everybody": team_guarantee(rules, teams=rules.teams),
