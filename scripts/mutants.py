@@ -82,6 +82,7 @@ TESTS = {
 """Which tests must notice a change, by the start of the file's name: the first that fits counts."""
 
 EQUIVALENT = {
+    "privacy/ledger/account.py:101 delta twice": "it asks whether there is a delta",
     "privacy/ledger/reservations.py:97 delta twice": "it orders places by cost, and twice the delta orders them alike",
     "privacy/ledger/filter.py:190 to <=": "where a curve costs exactly nine tenths of the sum, either pair is valid",
     "privacy/loss/domination.py:103 to >=": "a loss or a point at the very end is not compared, which refuses",

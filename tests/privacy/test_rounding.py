@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.privacy import InvalidInput
-from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
+from tacit.privacy.rounding import check_bounds, check_count, check_delta, check_epsilon, exact, format_up, round_up
 
 positive = st.floats(min_value=1e-12, max_value=1e6, allow_nan=False)
 
@@ -81,3 +81,15 @@ def test_a_delta_is_below_one_in_the_rows_exactly(power):
     assert check_delta(delta, rows=10**power - 1) == delta
     with pytest.raises(InvalidInput, match=f"below 1/{10**power},"):
         check_delta(delta, rows=10**power)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "field"),
+    [(1e-10, 0.0, "epsilon"), (1.1e6, 0.0, "epsilon"), (1.0, 1e-101, "delta"), (None, 1.0, "delta")],
+)
+def test_epsilon_and_delta_have_bounds_that_they_may_reach(epsilon, delta, field):
+    with pytest.raises(InvalidInput, match=r"must be (from 1e-9 to 1e6|0, or from 1e-100 to below 1), got") as refused:
+        check_bounds(epsilon, delta)
+    assert refused.value.field == field
+    for fine in ((1e-9, 0.0), (1e6, 1e-100), (None, 0.9), (1.0, 1e-6)):
+        check_bounds(*fine)
