@@ -77,7 +77,8 @@ def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
         connection.execute(text("ALTER TABLE server_submission DROP COLUMN answered"))
         for index in ("improved", "history"):
             connection.execute(text(f"DROP INDEX server_submission_{index}"))
-        for column in ("improved", "competition"):
+        connection.execute(text("ALTER TABLE server_team DROP COLUMN chosen"))
+        for column in ("improved", "competition", "note"):
             connection.execute(text(f"ALTER TABLE server_submission DROP COLUMN {column}"))
         for column in ("number", "released", "text", "time"):
             connection.execute(text(f"ALTER TABLE server_team DROP COLUMN best_{column}"))
