@@ -108,11 +108,11 @@ def goals_item() -> Item:
             "Mechanism, votes and posteriors are those of `tacit.labels`; so is the training of `ImageClassifier` "
             "([how it was chosen](labels_images.md#cifar-10-from-its-own-images): test accuracies of an earlier "
             "schedule were the reason to replace it, outside its guarantee). The other training loops are the "
-            "benchmark's. On AG News true labels of 6,000 training rows chose the recipe's fixed numbers, outside its guarantee. On "
-            "CIFAR-10 one run of Lite0 and of Lite2 at epsilon 1, with the accuracies of its votes and on the test set "
-            "in view, chose Lite2; side and rate were fixed before, and the images seen by the GPU time there was. "
-            "Nothing was looked at for CIFAR-100. Seconds: the first epsilon of a run also has the work that the "
-            "others share.",
+            "benchmark's. On AG News true labels of 6,000 training rows chose the recipe's fixed numbers, outside "
+            "its guarantee. On CIFAR-10 one run of Lite0 and of Lite2 at epsilon 1, with the accuracies of its "
+            "votes and on the test set in view, chose Lite2; side and rate were fixed before, and the images seen "
+            "by the GPU time there was. Nothing was looked at for CIFAR-100. Seconds: the first epsilon of a run "
+            "also has the work that the others share.",
             "",
             "LP-2ST: Ghazi et al. (2021), the two stages of the paper's baseline, better trained; it has "
             f"{LP_2ST['cifar10'][4]:.2f} at epsilon 4 on CIFAR-10. Others have printed for CIFAR-10:",

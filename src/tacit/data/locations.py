@@ -94,8 +94,7 @@ def files_of(path: Path) -> list[Path]:
             if pictures:
                 return pictures
             raise InvalidInput(
-                f"{path} is a folder without a table or images; it needs files that end in .parquet, .csv, .arrow or "
-                ".png"
+                f"{path} is a folder without a table; it needs files that end in .parquet, .csv or .arrow, or images"
             )
         return [file for file in found if file.suffix.lower() not in _NOTES] or found
     if path.exists():
