@@ -76,6 +76,12 @@ _PRINTED = {
             "tests/papers/label_retraining/test_theory_bounds.py",
             "test_lemma_e_2",
         ),
+        (
+            "(E.7)",
+            "its terms are not independent given beta",
+            "tests/papers/label_retraining/test_theory_retraining.py",
+            "test_terms_that_e_7_takes_as_independent_are_not",
+        ),
         ("Lemma E.3", "holds", "tests/papers/label_retraining/test_theory_bounds.py", "test_lemma_e_3"),
         (
             "Table 7, 32.52% at epsilon 0.3",

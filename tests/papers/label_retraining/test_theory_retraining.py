@@ -346,3 +346,11 @@ def test_a_printed_accuracy_of_the_labels_cannot_be_plain_randomized_response():
     assert keep == pytest.approx(0.310322, abs=5e-7)
     assert deviation == pytest.approx(0.0014, abs=5e-5)
     assert (0.3252 - keep) / deviation > 10
+
+
+def test_terms_that_e_7_takes_as_independent_are_not():
+    """Given the sum of three signs, which beta contains, two of them are correlated."""
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1)
+    for total, covariance in ((1, -1 / 3 - 1 / 9), (3, 0.0)):
+        first, second, _ = signs[:, signs.sum(axis=0) == total]
+        assert np.mean(first * second) - first.mean() * second.mean() == pytest.approx(covariance)
