@@ -210,10 +210,14 @@ def test_every_method_of_learning_and_attack(hospital, run, surface, side, metho
     assert run(f"{surface} {side} {made['path']} {options} --method {method} --seed 0")
 
 
+OF_ONE_COLUMN = {"images", "text"}  # which the table here has not: tests/labels/test_learn_cells.py
+
+
 @pytest.mark.parametrize(("surface", "side"), METHODS)
 def test_no_method_is_left_out(surface, side):
     union = getattr(import_module(f"tacit.{surface}.methods"), f"{side.capitalize()}Method")
-    assert {method.split(":")[0] for method in METHODS[surface, side]} == {one.name for one in choices_of(union)}
+    names = {one.name for one in choices_of(union)} - OF_ONE_COLUMN
+    assert {method.split(":")[0] for method in METHODS[surface, side]} == names
 
 
 def check_protected(surface, cell, made):
