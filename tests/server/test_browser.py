@@ -160,6 +160,7 @@ def test_a_host_runs_a_competition_by_forms_alone(engine, url, visit, shoot, tmp
         for box in part.get_by_role("checkbox").all() if within else []:
             box.check()
         part.get_by_role("button", name=button, exact=True).click()
+        page.wait_for_load_state()  # of the page that the form leads to
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     page.get_by_role("link", name="New competition").click()
