@@ -13,7 +13,7 @@ Codes = NDArray[np.int64]
 _FLOOR, _TINY = 1e-12, 1e-300  # an estimated 0 is no proof
 _STEPS = 200
 _SHARE_STEPS = 2000
-_KINDS = 5000  # different likelihoods from which shares are found
+_KINDS = 100_000  # different likelihoods from which shares are found
 
 
 def likeliest_shares(likelihood: Array, *, start: Array, weights: Array | None = None) -> Array:
