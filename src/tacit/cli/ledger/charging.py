@@ -41,9 +41,12 @@ def charge(
     reserved: RESERVED = None,
     void: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Void an earlier charge whose release was never made, instead of charging."),
+        typer.Option(
+            metavar="ID",
+            help="Void an earlier charge whose release was never made, instead of charging; requires --reason.",
+        ),
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="With --void: the reason.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, one line for the record.")] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:

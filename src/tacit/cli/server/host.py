@@ -185,7 +185,7 @@ def team(
             help="active: may submit; frozen: may not; disqualified: nor is it ranked; removed: nor may it sign in.",
         ),
     ],
-    note: Annotated[str, typer.Option(help="Why: one line for the record.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason, one line for the record.")] = "",
     competition: Competition = None,
     url: Url = "http://127.0.0.1:8000",
     token: Token = "",
@@ -193,11 +193,11 @@ def team(
 ) -> None:
     """Freeze, disqualify, remove or reinstate a team; what it was told stays charged, and its place stays taken.
 
-    Example: tacit scores host team Newcomers --standing frozen --note "crafted submissions"
+    Example: tacit scores host team Newcomers --standing frozen --reason "crafted submissions"
     """
     with connect(url, token) as client:
         slug = find_slug(client, competition)
-        sent = {"standing": standing, "reason": note}
+        sent = {"standing": standing, "reason": reason}
         found = client.call("POST", f"/competitions/{slug}/teams/{name}/standing", sent)
     say(found, [f"{found['name']} is {found['standing']}."], as_json=as_json)
 

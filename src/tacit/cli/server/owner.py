@@ -21,7 +21,7 @@ Name = Annotated[str, typer.Argument(help="The organizer's name.")]
 def state(
     wanted: Annotated[str, typer.Argument(metavar="open|closed|archived", help="What the competition becomes.")],
     closes: Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")] = None,
-    note: Annotated[str, typer.Option(help="Why: one line for the record.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason, one line for the record.")] = "",
     competition: Competition = None,
     url: Url = "http://127.0.0.1:8000",
     token: Token = "",
@@ -31,7 +31,7 @@ def state(
 
     Example: tacit scores host state closed --competition titanic
     """
-    sent = {"state": wanted, "reason": note, "closes": closes and closes.replace(tzinfo=UTC).isoformat()}
+    sent = {"state": wanted, "reason": reason, "closes": closes and closes.replace(tzinfo=UTC).isoformat()}
     with connect(url, token) as client:
         found = client.call("POST", f"/competitions/{find_slug(client, competition)}/state", sent)
     say(found, [f"{found['name']} is {wanted}."], as_json=as_json)
