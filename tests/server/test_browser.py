@@ -171,7 +171,7 @@ def test_a_host_runs_a_competition_by_forms_alone(engine, url, visit, shoot, tmp
     shoot(page, f"host-new-{width}")
     press("Create")
     assert "with together" in page.get_by_role("alert").inner_text()  # too few rows for it
-    page.get_by_label("Points that all teams together may gain").fill("")
+    page.get_by_label("Limit for all teams together, in percentage points").fill("")
     page.get_by_label("Policy", exact=True).select_option("laplace")
     page.get_by_label("Features, a CSV file").set_input_files(tmp_path / "rows.csv")
     page.get_by_label("Labels, a CSV file").set_input_files(tmp_path / "labels.csv")
@@ -183,12 +183,12 @@ def test_a_host_runs_a_competition_by_forms_alone(engine, url, visit, shoot, tmp
     shoot(page, f"host-organizer-{width}")
     page.get_by_role("button", name="Sign out").click()
     sign_in(page, ada)
-    press("Change", within="Freeze, disqualify, remove or reinstate a team", It_becomes="frozen", Reason="crafted")
-    press("Make a token", within="Another token for a team")
+    press("Change", within="Freeze, disqualify, remove or reinstate a team", New_status="frozen", Reason="crafted")
+    press("Make a token", within="Replace a team's token")
     assert page.get_by_label("New token of Newcomers").input_value().startswith("tacit_team_")
     press("Change", within="Change them", Description="Heads or tails.")
-    press("Change", within="Close, reopen or archive", It_becomes="closed")
-    assert "Closed: it takes no submissions." in page.get_by_role("main").inner_text()
+    press("Change", within="Close, reopen or archive", New_state="closed")
+    assert "Closed: it accepts no submissions." in page.get_by_role("main").inner_text()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV files", exact=True).click()
     assert download.value.suggested_filename == f"{slug}.zip"

@@ -100,7 +100,7 @@ def test_what_is_refused_is_said_in_one_sentence_and_costs_nothing(engine, visit
     for number in range(3):
         assert send(client, "/c/coins/team", {}, files=predictions([number % 2] * ROWS)).status_code == 303
     page = client.get("/c/coins/team")
-    assert "No submission is left" in page.text
+    assert "You have no submissions left" in page.text
     token = csrf_of(client.get("/join"))
     late = client.post("/c/coins/team", data={"csrf": token}, files=predictions(LABELS))
     assert late.status_code == 429
@@ -329,13 +329,13 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
     assert send(admin, "/host/new", given, files=files).status_code == 303
     assert engine.board("new").rules == rules_of(metric=LogLoss(), policy=Rounded(), together=10, teams=2)
     board = admin.get("/c/new").text
-    assert "all live scores at most 10 points" in board
-    assert "Feedback for the teams: they use about 30% of the rows" in board
+    assert "all live scores at most 10 percentage points" in board
+    assert "Live scores are feedback for the teams and use about 30% of the rows" in board
     assert "each label behind the final ranking" in board
     for name in ("First", "Second"):
         team = visit()
         send(team, "/join", {"invite": engine.invite("new"), "name": name})
-        assert "Your last submission is the one that is ranked" in team.get("/c/new/team").text
+        assert "Your last submission is ranked at the end" in team.get("/c/new/team").text
         guess = {"file": ("p.csv", "id,prediction\n" + "".join(f"{row},0.5\n" for row in range(1_000)))}
         assert send(team, "/c/new/team", {}, files=guess).status_code == 303
     assert "final scores are used as well" in admin.get("/c/new/leaks").text
@@ -344,7 +344,7 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
     assert "Final ranking" in board
     assert board.index("Final ranking") < board.index("Live scores")
     assert "The final ranking is released" in admin.get("/c/new/host").text
-    assert "Submissions are not taken now" in team.get("/c/new/team").text
+    assert "Submissions are not accepted at the moment" in team.get("/c/new/team").text
     assert {place.team for place in engine.final("new")} == {"First", "Second"}
 
 

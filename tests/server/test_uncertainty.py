@@ -85,7 +85,7 @@ def test_a_host_is_told_that_noise_hides_everything():
     plan = CompetitionPlan(policy="laplace", epsilon=20)
     noisy = Rules(plan=plan, together=None)
     (small,) = cautions(noisy, LogLoss(), rows=120, answers=None)
-    assert small.startswith("Noise hides what live scores are worth: 95% are within 1.9 of the exact ones")
+    assert small.startswith("Noise hides the differences between live scores: 95% are within 1.9 of the exact ones")
     enough = Rules(plan=CompetitionPlan(policy="laplace", epsilon=224), together=None)
     assert cautions(enough, LogLoss(), rows=120, answers=None) == ()
     assert cautions(noisy, LogLoss(), rows=1_400, answers=None) == ()

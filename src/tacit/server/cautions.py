@@ -1,4 +1,4 @@
-"""What a host should know before a competition opens: noise that hides differences, labels that nothing hides."""
+"""What a host should know before a competition opens: noise that hides differences, labels without protection."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def cautions(rules: Rules, metric: Metric, *, rows: int, answers: int | None) ->
     >>> rules = Rules(plan=CompetitionPlan(policy="laplace", epsilon=20), together=None)
     >>> for sentence in cautions(rules, LogLoss(), rows=120, answers=None):
     ...     print(sentence)
-    Noise hides what live scores are worth: 95% are within 1.9 of the exact ones, and the best possible submission is \
-0.68 better than a blind guess. It would take epsilon 224 for each team or 1,344 rows.
+    Noise hides the differences between live scores: 95% are within 1.9 of the exact ones, but the best possible \
+submission is only 0.68 better than a blind guess. To avoid this, use epsilon 224 for each team or 1,344 rows.
     """
     live = max(1, round(rows * rules.public_fraction))
     found = [_hidden(rules, metric, rules.policy, rows=live, share=rules.public_fraction, final=False)]
@@ -38,13 +38,17 @@ def cautions(rules: Rules, metric: Metric, *, rows: int, answers: int | None) ->
         found.append(_hidden(rules, metric, rules.final_policy, rows=private, share=share, final=True))
     if answers == 0:
         found.append(
-            f"There are no live scores: {rules.teams} teams together would learn too much from {live:,} rows. Fewer "
-            "teams, more rows, or live rows that are spent (live) would give some."
+            f"There are no live scores: {rules.teams} teams together would learn too much from {live:,} rows. For live "
+            "scores, use fewer teams, more rows, or live spent, which reveals the labels behind them."
         )
     if rules.live == "spent":
-        found.append("The labels behind the live scores are revealed: whoever submits often enough reads them all.")
+        found.append(
+            "The labels behind the live scores are revealed: a team that submits often enough recovers all of them."
+        )
     if rules.together is None and not isinstance(rules.policy.guarantee(), Guarantee):
-        found.append("Nothing limits what live scores reveal: there is no noise, and no limit for all teams together.")
+        found.append(
+            "Nothing limits what live scores reveal: there is neither noise nor a limit for all teams together."
+        )
     return tuple(filter(None, found))
 
 
@@ -60,9 +64,9 @@ def _hidden(rules: Rules, metric: Metric, policy: Policy, *, rows: int, share: f
     ways += [f"{math.ceil(rows * factor / share):,} rows", *better[:1]]
     reach, worth = _reach(metric, policy, rows=rows), _worth(metric)
     return (
-        f"Noise hides what {'final' if final else 'live'} scores are worth: 95% are within {reach:.2g} of the exact "
-        f"ones, and the best possible submission is {worth:.2g} better than a blind guess. It would take "
-        f"{', '.join(ways[:-1])} or {ways[-1]}."
+        f"Noise hides the differences between {'final' if final else 'live'} scores: 95% are within {reach:.2g} of "
+        f"the exact ones, but the best possible submission is only {worth:.2g} better than a blind guess. To avoid "
+        f"this, use {', '.join(ways[:-1])} or {ways[-1]}."
     )
 
 

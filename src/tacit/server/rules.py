@@ -56,7 +56,7 @@ class CompetitionPlan(Plan):
             "policy", "How a live score is answered: rounded or exact with --together, else laplace if left out."
         ),
     )
-    submissions: int = field(default=100, metadata=_reworded("submissions", "Submissions of a team, in all."))
+    submissions: int = field(default=100, metadata=_reworded("submissions", "Submissions per team, in total."))
 
     def check(self) -> None:
         """Raise if two fields do not fit each other, or one asks for what a competition does not do."""
@@ -93,7 +93,7 @@ class Rules:
 
     plan: CompetitionPlan = field(metadata=BOUND)
     per_day: int | None = field(
-        default=10, metadata=about("Submissions per day of a team; none: no limit.", **_AT_LEAST_ONE)
+        default=10, metadata=about("Submissions per day and team; none: no limit.", **_AT_LEAST_ONE)
     )
     public_fraction: float = field(
         default=0.3,
@@ -117,14 +117,14 @@ class Rules:
         ),
     )
     teams: int = field(
-        default=10, metadata=about("How many teams may join; the ledger keeps epsilon for that many.", **_AT_LEAST_ONE)
+        default=10, metadata=about("How many teams may join; the ledger reserves epsilon for so many.", **_AT_LEAST_ONE)
     )
     together: float | None = field(
         default=10.0,
         metadata=about(
-            "Points of balanced advantage over the features that all teams together may gain from the live scores, and "
-            "again from the final ones: the teams share few answers, other submissions are kept for the end. none: no "
-            "such limit.",
+            "Percentage points of balanced advantage over the features that all teams together may gain from the live "
+            "scores, and again from the final ones: the teams share a few answers, and other submissions are kept for "
+            "the end. none: no such limit.",
             metavar="POINTS|none",
             rule="a number above 0 and below 100, or none",
             holds=lambda points: 0 < points < 100,
@@ -133,7 +133,7 @@ class Rules:
     rarest: float = field(
         default=0.2,
         metadata=about(
-            "With --together: the share of rows that every class surely has; a rare class gives fewer answers.",
+            "With --together: a lower bound on the share of rows of every class; a rare class allows fewer answers.",
             rule="in (0, 0.5]",
             holds=lambda share: 0 < share <= 0.5,
         ),
@@ -141,8 +141,8 @@ class Rules:
     live: Literal["kept", "spent"] = field(
         default="kept",
         metadata=about(
-            "With --together: spent gives the labels behind the live scores away, answers every submission, and "
-            "protects the other rows alone."
+            "With --together: spent answers every submission, which reveals the labels behind the live scores, and "
+            "protects only the other rows."
         ),
     )
 

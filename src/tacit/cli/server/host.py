@@ -29,9 +29,9 @@ host = typer.Typer(
 def create(**given: Any) -> None:  # noqa: ANN401
     """Create a competition from the rows that teams get and a file of labels.
 
-    By default the rules are the recommended ones: all teams together share as many live scores, on 30% of the rows, as
-    give them 10 points of advantage; further submissions are kept; the ranking that counts is made once, from each
-    team's last submission on the other 70%, by tacit scores host final.
+    By default the rules are the recommended ones. All teams share as many live scores, on 30% of the rows, as give them
+    together 10 percentage points of advantage; other submissions are kept. The ranking that counts is made once, from
+    each team's last submission on the other 70%, by tacit scores host final.
 
     Example: tacit scores host create flowers --data rows.csv --truth labels.csv --metric accuracy
     """
@@ -191,7 +191,7 @@ def team(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Freeze, disqualify, remove or reinstate a team; what it was told stays charged, and its place stays taken.
+    """Freeze, disqualify, remove or reinstate a team; its scores stay charged, and its place is not freed.
 
     Example: tacit scores host team Newcomers --standing frozen --reason "crafted submissions"
     """
@@ -251,7 +251,7 @@ def revoke(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make all invites void that no team has used.
+    """Revoke all invites that no team has used.
 
     Example: tacit scores host revoke --competition titanic --yes
     """

@@ -27,7 +27,7 @@ def state(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Close, reopen or archive a competition; an archived one is closed and left out of lists.
+    """Close, reopen or archive a competition; an archived one is closed and not listed.
 
     Example: tacit scores host state closed --competition titanic
     """
@@ -59,7 +59,7 @@ def delete(
 def organizers(
     competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """List whom the host lets run a competition.
+    """List the organizers of a competition.
 
     Example: tacit scores host organizers --competition titanic
     """
@@ -75,17 +75,17 @@ def organizer(
         str,
         typer.Option(
             metavar="viewer|manager|owner",
-            help="viewer: sees teams, flags and the spend; manager: also runs teams, invites, texts and dates; "
+            help="viewer: sees teams, flags and the spend; manager: also manages teams, invites, texts and dates; "
             "owner: also closes, archives and deletes, releases the final ranking and chooses organizers.",
         ),
     ] = "manager",
-    remove: Annotated[bool, typer.Option("--remove", help="Make the organizer's token and sessions void.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the organizer, with token and sessions.")] = False,
     competition: Competition = None,
     url: Url = "http://127.0.0.1:8000",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Let someone run one competition, and print the token, once; or remove an organizer.
+    """Add an organizer of one competition and print the token, once; or remove an organizer.
 
     Example: tacit scores host organizer "Ada Lovelace" --role manager --competition titanic
     """
@@ -109,7 +109,7 @@ def export(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write all that is known of a competition but its labels and tokens: teams, submissions, flags, scores, actions.
+    """Write everything about a competition except labels and tokens: teams, submissions, flags, scores, actions.
 
     Example: tacit scores host export --out titanic.zip --competition titanic
     """

@@ -38,8 +38,8 @@ def atom_feed(view: BoardView, *, address: str, now: datetime) -> bytes:
 def _entries(view: BoardView, now: datetime) -> Iterator[tuple[datetime, str, str]]:
     found = view.competition
     for moment, key, title in (
-        (found.opens, "opens", "Submissions are taken"),
-        (found.closes, "closes", "It is closed"),
+        (found.opens, "opens", "Submissions are accepted"),
+        (found.closes, "closes", "The competition is closed"),
     ):
         if moment is not None and moment <= now:
             yield moment, key, title

@@ -1,4 +1,4 @@
-// Keeps the progress of a running replay up to date. Without scripts the page loads itself anew instead.
+// Keeps the progress of a running replay up to date. Without scripts the page reloads instead.
 "use strict";
 const part = document.getElementById("replay-part");
 const percent = (share) => (100 * share).toFixed(1) + "%";
@@ -26,7 +26,7 @@ async function look() {
       at.submissions.toLocaleString("en") + " of " + at.planned.toLocaleString("en") + " submissions";
     const now = document.getElementById("now");
     const told =
-      "Labels guessed correctly: " + percent(at.recovered) + "; by the features alone: " + percent(at.baseline) + ".";
+      "Labels guessed correctly: " + percent(at.recovered) + "; from the features alone: " + percent(at.baseline) + ".";
     if (now.textContent !== told) now.textContent = told; // what is the same is not read out again
   }
   setTimeout(look, 1000);
