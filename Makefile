@@ -26,6 +26,8 @@ audit: $(READY) ## audit the bundled data: prints a summary, writes report.html
 test test-all: export OMP_NUM_THREADS := 1
 # Sets have the same order in every run, as conftest.py makes every draw the same.
 test test-all: export PYTHONHASHSEED := 0
+# Tests are compiled, and their asserts rewritten, once and not by each worker of each run, wherever this is set.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(READY) ## the test suite, without the slow cases
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow"

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from glob import glob
 from pathlib import Path
 
@@ -35,6 +36,25 @@ def synced() -> Iterator[None]:
     event.remove(Pool, "connect", _unsynced)
     yield
     event.listen(Pool, "connect", _unsynced)
+
+
+@pytest.fixture(scope="module")
+def small_forests() -> Iterator[None]:
+    """Audits whose forests have few trees: enough where no number is judged by its size."""
+    from tacit.audit import model_utility
+    from tacit.leak import prior
+
+    def forget() -> None:
+        prior._KEPT.clear()
+        model_utility._best_model.cache_clear()
+
+    forget()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prior, "_TREES", 10)
+        for name in ("RandomForestClassifier", "RandomForestRegressor"):
+            patch.setattr(model_utility, name, partial(getattr(model_utility, name), 10))
+        yield
+    forget()
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ def call(command, *, code=0):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, small_forests):
     path = tmp_path_factory.mktemp("bank")
     with contextlib.chdir(path):
         write_german_csv(credit_table(ROWS), "kredite.csv")

@@ -28,7 +28,7 @@ def call(command):
 
 
 @pytest.fixture(scope="module", params=["severity", "ill", "cost"])
-def audited(request, tmp_path_factory):
+def audited(request, tmp_path_factory, small_forests):
     """The audit of the plan that init writes for a mixed table, and what its commands say."""
     folder = tmp_path_factory.mktemp(request.param)
     with contextlib.chdir(folder):
