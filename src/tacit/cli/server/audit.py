@@ -91,5 +91,5 @@ def _words(slug: str, result: dict[str, Any], forecast: str, *, passed: bool, mo
         f"{verdict}: {made} to {slug} reveal {100 * result['recovered']:.1f}% of {result['rows']:,} labels; the "
         f"features alone reveal {100 * result['baseline']:.1f}%. The scores added {100 * result['gained']:.1f} points, "
         f"{100 * most:g} are allowed. Attackers are sure of {counted(result['exposed'], 'label')} that the features do "
-        f"not tell.\nAttack: {result['attack']}, {result['seconds']:.1f} s.\nForecast: {forecast}"
+        f"not reveal.\nAttack: {result['attack']}, {result['seconds']:.1f} s.\nForecast: {forecast}"
     )
