@@ -40,8 +40,9 @@ def synced() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def small_forests() -> Iterator[None]:
-    """Audits whose forests have few trees: enough where no number is judged by its size."""
+    """What features alone reveal, and the model without protection, from few trees: where no number is judged."""
     from tacit.audit import model_utility
+    from tacit.bags.attacks import feature_prior
     from tacit.leak import prior
 
     def forget() -> None:
@@ -53,6 +54,8 @@ def small_forests() -> Iterator[None]:
         patch.setattr(prior, "_TREES", 10)
         for name in ("RandomForestClassifier", "RandomForestRegressor"):
             patch.setattr(model_utility, name, partial(getattr(model_utility, name), 10))
+        boosted, name = feature_prior.HistGradientBoostingClassifier, "HistGradientBoostingClassifier"
+        patch.setattr(feature_prior, name, lambda max_iter: boosted(max_iter=max_iter // 10))
         yield
     forget()
 

@@ -98,7 +98,7 @@ FEW = ("margin", "early_stop")  # they separate the rows that they are trained o
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys, small_forests):
     """Run a command that must succeed, and return its JSON."""
 
     def run(command):

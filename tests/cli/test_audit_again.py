@@ -68,7 +68,7 @@ def call(*arguments):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, small_forests):
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("user")
     (folder / "data").mkdir()
