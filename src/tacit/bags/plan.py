@@ -66,7 +66,7 @@ class Plan(BasePlan):
     totals: PositiveTotals | ClassTotals | NumberTotals | EventTotals = field(
         default=PositiveTotals(),
         metadata=about(
-            "What is added up. log: 0/1 labels or the second of two classes. classes: a count per class. squared: "
+            "What the totals count. log: 0/1 labels or the second of two classes. classes: a count per class. squared: "
             "numbers. poisson: counts of events."
         ),
     )
@@ -79,7 +79,7 @@ class Plan(BasePlan):
     )
     min_size: int | None = field(
         default=None,
-        metadata=count("The least number of rows of a curated bag; 1 keeps every bag. Default: 20."),
+        metadata=count("The smallest number of rows of a curated bag; 1 keeps every bag. Default: 20."),
     )
     small: Literal["drop", "merge"] = field(
         default="drop", metadata=about("What to do with smaller bags: leave them out, or merge them into one.")

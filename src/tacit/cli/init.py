@@ -39,7 +39,7 @@ def init(
         str,
         typer.Option(
             help="Comma-separated columns an attacker may know. Default: all but ids, names, constants and columns "
-            "that tell every label."
+            "that reveal every label."
         ),
     ] = "",
     public: Annotated[

@@ -53,7 +53,7 @@ class Plan(kernel.Plan):
             "The columns released beside the labels; all: every other column. Default: none.", metavar="COL,..."
         ),
     )
-    mechanism: Mechanism = field(default=RandomizedResponse(), metadata=about("What randomizes."))
+    mechanism: Mechanism = field(default=RandomizedResponse(), metadata=about("The mechanism that randomizes."))
     prior: tuple[float, ...] | None = field(
         default=None,
         metadata=about(

@@ -56,10 +56,10 @@ def fits(
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Say what still fits a budget, and charge nothing.
+    """Show which charges still fit a budget, and charge nothing.
 
-    Charges that would overspend are said to, and the command exits with 0. Several that are reserved together may cost
-    less than one by one (tacit ledger reserve).
+    If the charges would overspend, this is printed, and the command still exits with 0. Charges that are reserved
+    together may cost less than one by one (tacit ledger reserve).
 
     Example: tacit ledger fits adult
 

@@ -89,7 +89,7 @@ def reserve(
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Charge many releases that are made later, all together, for less than one by one.
+    """Charge for many later releases together, at a lower total cost than one by one.
 
     Reserve before anything else is charged: the price is then that of releases fixed beforehand. Make each with
     --reserved and the id that is printed. Releases that cost no more may take their places. Nothing comes back.

@@ -27,7 +27,7 @@ __all__ = [
 HERE = "ledger.db"
 MOST_CHARGES = 100_000
 
-Charges = Annotated[str, typer.Option(metavar="INTEGER", help="How many equal charges are meant.")]
+Charges = Annotated[str, typer.Option(metavar="INTEGER", help="The number of equal charges.")]
 
 Where = Annotated[
     str,

@@ -13,7 +13,7 @@ __all__ = ["needs"]
 
 
 def needs(
-    name: Annotated[str | None, typer.Argument(help="The data set that is to pay. Default: none.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The data set to charge later. Default: none.")] = None,
     suspicion: Annotated[
         str | None,
         typer.Option(metavar="BEFORE:AFTER", help="The most that suspicion of a label may grow, such as 0.004:0.1."),
@@ -21,19 +21,22 @@ def needs(
     kept: Annotated[
         str | None,
         typer.Option(
-            metavar="SHARE[:CLASSES]", help="The share of labels to keep by randomized response, of 2 classes."
+            metavar="SHARE[:CLASSES]", help="The share of labels that randomized response keeps; 2 classes if left out."
         ),
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(metavar="ERROR[:LEVEL]", help="How near a noisy count must be, with probability LEVEL or 0.95."),
+        typer.Option(
+            metavar="ERROR[:LEVEL]",
+            help="The largest error of a noisy count, with probability LEVEL (0.95 if left out).",
+        ),
     ] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
-    """Say which epsilon is needed for a wanted accuracy, and the most for a limit on suspicion; nothing is charged.
+    """Compute the epsilon that an accuracy requires, and the largest epsilon for a limit on suspicion; charge nothing.
 
-    With a data set, also what is left for one more release from it.
+    With a data set, also print what is left for one more release from it.
 
     Example: tacit ledger needs --suspicion 0.004:0.1
 
