@@ -10,6 +10,8 @@ from tacit.audit.measure import measure
 from tacit.cli import main
 from tacit.privacy import MissingExtra
 
+pytestmark = pytest.mark.usefixtures("small_forests")
+
 PLAN = """\
 [data]
 bundled = "iris"

@@ -15,6 +15,8 @@ from tacit.audit.measure import measure
 from tacit.audit.numeric_label import NumericLabel
 from tacit.cli import main
 
+pytestmark = pytest.mark.usefixtures("small_forests")
+
 
 @pytest.fixture
 def clicks(tmp_path):
