@@ -196,7 +196,7 @@ def table(document: dict[str, Any]) -> str:
     cells = list(document["cells"].values())
     policies = [f"{epsilon:g}" for epsilon in EPSILONS] + [DEFAULT]
     lines = [
-        "| set | right | sure | " + " | ".join([*(f"epsilon {policy}" for policy in policies[:-1]), "default"]) + " |",
+        "| set | right | sure | " + " | ".join([*(f"epsilon {policy}" for policy in policies[:-1]), "split"]) + " |",
         "| --- | ---: | ---: |" + " ---: |" * len(policies),
     ]
     for name in SETS:

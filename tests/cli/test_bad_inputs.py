@@ -262,7 +262,7 @@ OTHERS = [
     ),
     ("labels protect t.csv {labels} --out s3://bucket/x.parquet", "--out s3://bucket/x.parquet is a URL; write to a"),
     ("labels protect t.csv {labels} --out new.db", "--out new.db has the ending of a database, but Parquet is written"),
-    ("labels protect endless.csv --label b --epsilon 1", "line 1 is longer than 2 MB"),
+    ("labels protect endless.csv --label b --epsilon 1", "line 2 is longer than 2 MB"),
     ("labels protect t.csv {labels} --out - --json", "--out must be a file with --json"),
     ("labels protect t.csv {labels} --mechanism guess", "--mechanism must be one of rr, prior, bins"),
     ("labels protect t.csv {labels} --features ill", "--features must not name the private column 'ill'"),

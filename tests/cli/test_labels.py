@@ -281,7 +281,7 @@ BAD = [
     ("labels learn made.parquet --test other.csv", "test must have the feature column 'age'"),
     ("labels learn made.parquet --test words.csv", "test must have labels among the classes ['no', 'yes']"),
     ("labels learn made.parquet --data checked.csv", "--data must have the 1200 rows of the release, got 400"),
-    ("labels learn made.parquet --method regressor", "--method must be likelihood, denoised or twins"),
+    ("labels learn made.parquet --method regressor", "--method must be likelihood, denoised, twins, images or text"),
     ("labels learn made.parquet --out model.json", "model.json has the ending of JSON, but joblib is written"),
     ("labels attack absent.parquet", "absent.parquet does not exist"),
     ("labels attack taken.parquet", "taken.parquet is a damaged Parquet file"),

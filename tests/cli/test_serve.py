@@ -128,7 +128,7 @@ def test_without_a_limit_for_all_teams_noise_protects(run, server, monkeypatch):
 
 def test_an_owner_closes_exports_and_deletes(run, server, monkeypatch, tmp_path):
     engine = server[1]
-    create(run, engine, "short", "")
+    create(run, engine, "short", EXACT)
     owner = run("host organizer Ada/Lovelace --role owner --competition short").strip()
     assert owner.startswith("tacit_organizer_")
     engine.register(engine.invite("short"), name="Either/Or")

@@ -57,7 +57,7 @@ def test_trees_learn_by_likelihood_unasked_also_in_a_pipeline():
 def test_weights_of_named_classes_reach_the_trees():
     X, y = interactions()
     shares = []
-    for weights in ({"same": 0.02}, None, {"same": 50}):
+    for weights in ({"same": 0.001}, None, {"same": 1000}):
         model = LabelPrivateClassifier(trees(class_weight=weights), epsilon=2, random_state=0).fit(X, y)
         shares.append(np.mean(model.predict(X) == "same"))
     assert shares[0] < 0.3 < shares[1] < 0.7 < shares[2]

@@ -35,7 +35,7 @@ def epsilon_for_kept(share: float, *, classes: int = 2) -> float:
     Examples
     --------
     >>> round(epsilon_for_kept(0.9), 3), round(epsilon_for_kept(0.9, classes=10), 3)
-    (2.198, 4.395)
+    (2.197, 4.394)
     """
     K, kept = check_count(classes, name="classes", least=2), _share(share, "share")
     if kept * K <= 1:

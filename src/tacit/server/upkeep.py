@@ -87,6 +87,8 @@ def problems(settings: ServerSettings) -> list[str]:
         if damaged := [told for name in _FILES for told in check_file(settings.folder / name)]:
             return damaged
     if not ServerKey.exists(settings.key_location):
+        if settings.database is not None:
+            raise InvalidInput(f"must hold the server's key, there is no {settings.key_location}", field="folder")
         return [f"the key file {settings.key_location} is missing: nothing opens without it"]
     key = ServerKey.find(settings.key_location)
     database = ServerDatabase.at(settings.database_location)

@@ -122,10 +122,10 @@ def encode_pictures(
     method: ImageTraining, rows: pa.Table, names: Sequence[str], *, chosen: bool
 ) -> PictureColumn | EncodedPictures:
     """Return the column of images: the one that was chosen, or the only one there is."""
-    found = [name for name in names if is_pictures(rows.schema.field(name).type)]
+    found = [name for name in rows.column_names if name in names and is_pictures(rows.schema.field(name).type)]
     column = _only(list(names) if chosen else found, kind="images", there=names)
     if column not in found:
-        raise InvalidInput(f"must name a column of images, got {column!r} of {rows[column].type}", field="features")
+        raise InvalidInput(f"must name a column of images, got {_described(rows, column)}", field="features")
     if method.encoder != OWN:
         return EncodedPictures.opened(column, Path(method.encoder), side=method.side)
     return PictureColumn.fitted(rows, column, side=method.side)
@@ -133,10 +133,10 @@ def encode_pictures(
 
 def encode_texts(method: TextNeighbors, rows: pa.Table, names: Sequence[str], *, chosen: bool) -> TextColumn:
     """Return the column of texts, with a representation that is fitted on them."""
-    found = [name for name in names if _is_text(rows.schema.field(name).type)]
+    found = [name for name in rows.column_names if name in names and _is_text(rows.schema.field(name).type)]
     column = _only(list(names) if chosen else found, kind="text", there=names)
     if column not in found:
-        raise InvalidInput(f"must name a column of text, got {column!r} of {rows[column].type}", field="features")
+        raise InvalidInput(f"must name a column of text, got {_described(rows, column)}", field="features")
     fitted = TextRepresentation(method.encoder).fit(_texts(rows, column))
     return TextColumn(column=column, representation=fitted)
 
@@ -146,6 +146,11 @@ def _only(columns: list[str], *, kind: str, there: Sequence[str]) -> str:
         listed = ", ".join(columns or there)
         raise InvalidInput(f"must name one column of {kind}, there are {len(columns)}: {listed}", field="features")
     return columns[0]
+
+
+def _described(rows: pa.Table, column: str) -> str:
+    there = column in rows.column_names
+    return f"{column!r} of {rows[column].type}" if there else f"{column!r}, there are {', '.join(rows.column_names)}"
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -98,7 +98,7 @@ def _method(release: Release, method: LearnMethod | str | None) -> LearnMethod:
         return Regressor() if numbers else ReleasedLikelihood()
     chosen: LearnMethod = read_choice(LearnMethod, method, field="method")
     if numbers != chosen.numbers:
-        fits, has = ("regressor", "numbers") if numbers else ("a method for classes", "classes")
+        fits, has = ("regressor", "numbers") if numbers else ("likelihood, denoised, twins, images or text", "classes")
         raise InvalidInput(f"must be {fits}: the release has {has}, got {chosen}", field="method")
     return chosen
 

@@ -223,7 +223,7 @@ def _number(oracle: Oracle, predictions: Numbers) -> float:
 
 
 def _read_answers(path: Path, *, plan: str) -> list[float]:
-    """Return the answers that an earlier run of the same plan got, none if there is no file."""
+    """Return the answers that an earlier run of the same plan got, none if there is no file or an empty one."""
     if not path.exists() or not path.stat().st_size:
         return []
     try:
