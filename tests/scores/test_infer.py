@@ -86,6 +86,8 @@ def test_a_state_file_of_something_else_is_refused(tmp_path):
     infer_labels(Host(), planned, state=state)
     with pytest.raises(InvalidInput, match="another host, plan or order"):
         infer_labels(Host(), plan_attack(LOSS, rows=300, policy=Rounded(decimals=5)), state=state)
+    state.write_text("")
+    assert infer_labels(Host(), planned, state=state).queries, "an empty file is a fresh start"
     for text in ("{", "{}", '{"version": 1, "plan": "x", "answers": ["y"]}', "[1]"):
         state.write_text(text)
         with pytest.raises(InvalidInput, match="damaged"):
